@@ -894,6 +894,16 @@ __device__ void sew(const Offset* offsets, typename Op::Out* out,
         const MONOID::In* in, MONOID::Out* out, unsigned long long rows, unsigned int cols, unsigned long long pitch, \
         unsigned int count, MONOID::Value* values, unsigned int* tickets) { \
         columns<MONOID, 256, LANES, WIDTH, LOADS>(in, out, rows, cols, pitch, count, values, tickets); }
+// Columns of each slice of a tensor: the axis in the middle, for programs.
+#define AXIS(MONOID, OP, TYPE, LANES, WIDTH, LOADS) \
+    extern "C" __global__ void __launch_bounds__(256) axis##OP##_x##LANES##w##WIDTH##u##LOADS##_##TYPE( \
+        const MONOID::In* in, MONOID::Out* out, unsigned long long rows, unsigned int cols, unsigned long long pitch, \
+        unsigned int count, MONOID::Value* values, unsigned int* tickets, unsigned long long slice, \
+        unsigned long long first) { \
+        unsigned long long at = first + blockIdx.y; \
+        columns<MONOID, 256, LANES, WIDTH, LOADS>( \
+            in + at * slice, out + at * cols, rows, cols, pitch, count, values + at * gridDim.x * (LANES * WIDTH), \
+            tickets + at * (gridDim.x / count)); }
 #define RAGGED(MONOID, OP, TYPE, OFFSET, NAME, STEPS) \
     extern "C" __global__ void __launch_bounds__(256, 5) ragged##OP##_##NAME##_s##STEPS##_##TYPE( \
         const MONOID::In* in, const OFFSET* offsets, MONOID::Out* out, unsigned long long rows, MONOID::Value* carries, \
@@ -912,6 +922,7 @@ __device__ void sew(const Offset* offsets, typename Op::Out* out,
     GROUPS(MONOID, OP, TYPE, 8, 1, 2) GROUPS(MONOID, OP, TYPE, 32, 1, 2) SHORT(MONOID, OP, TYPE, 16) \
     BLOCK(MONOID, OP, TYPE, 256, 4) PARTS(MONOID, OP, TYPE, 256, 4) \
     COLUMNS(MONOID, OP, TYPE, 32, PER_VECTOR, 2) COLUMNS(MONOID, OP, TYPE, 32, 1, 4) \
+    AXIS(MONOID, OP, TYPE, 32, 1, 2) \
     RAGGED(MONOID, OP, TYPE, unsigned int, o32, 7) RAGGED(MONOID, OP, TYPE, unsigned long long, o64, 7)
 #define OPERATORS(T, TYPE, PER_VECTOR) \
     SHAPES(Sum<T>, , TYPE, PER_VECTOR) SHAPES(Max<T>, _max, TYPE, PER_VECTOR) \

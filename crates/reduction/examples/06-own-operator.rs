@@ -3,6 +3,7 @@
 use cudarc::driver::CudaContext;
 use reduction::{Operator, Reducer};
 
+// ANCHOR: operator
 /// The largest x, and the sum of all e^(x - largest): no sum overflows.
 const LOG_SUM_EXP: &str = "
 struct State { float largest, sum; };
@@ -18,6 +19,7 @@ struct LogSumExp {
 };
 __device__ float finish(LogSumExp, State all, unsigned int n) { return all.largest + logf(all.sum); }
 ";
+// ANCHOR_END: operator
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     if !reduction::is_available() {

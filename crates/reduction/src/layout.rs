@@ -33,6 +33,18 @@ pub struct Segments {
     pub bits: u32,
 }
 
+/// An array of three dimensions, of which the one in the middle is reduced: any axis of any contiguous tensor, with all dimensions
+/// before it taken together, and all behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Axis {
+    /// Product of the dimensions before the axis.
+    pub outer: u64,
+    /// Elements along the axis.
+    pub reduced: u64,
+    /// Product of the dimensions behind it.
+    pub inner: u64,
+}
+
 /// Layout of elements, and the part that gets a value of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Layout {
@@ -45,6 +57,24 @@ pub enum Layout {
     Columns(Matrix),
     /// A value a row.
     Ragged(Segments),
+    /// A value for each pair of an outer and an inner index.
+    Axis(Axis),
+}
+
+impl Layout {
+    /// The axis `axis` of a contiguous tensor with these dimensions; as rows where it is the last, and as columns where it is the first.
+    /// `None` if there is no such axis, or more elements than 64 bits count.
+    pub fn axis(dims: &[u64], axis: usize) -> Option<Layout> {
+        let product = |dims: &[u64]| dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim));
+        let (outer, reduced) = (product(dims.get(..axis)?)?, *dims.get(axis)?);
+        let inner = product(&dims[axis + 1..])?;
+        outer.checked_mul(reduced)?.checked_mul(inner)?;
+        Some(match (outer, inner) {
+            (_, 1) => Layout::Rows(Matrix::dense(outer, reduced)),
+            (1, _) => Layout::Columns(Matrix::dense(reduced, inner)),
+            _ => Layout::Axis(Axis { outer, reduced, inner }),
+        })
+    }
 }
 
 impl Matrix {
@@ -83,5 +113,20 @@ impl Matrix {
             0 => Some(0),
             rows => (rows - 1).checked_mul(self.pitch)?.checked_add(self.cols),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_is_rows_columns_or_between() {
+        let dims = [2, 3, 5];
+        assert_eq!(Layout::axis(&dims, 2), Some(Layout::Rows(Matrix::dense(6, 5))));
+        assert_eq!(Layout::axis(&dims, 0), Some(Layout::Columns(Matrix::dense(2, 15))));
+        assert_eq!(Layout::axis(&dims, 1), Some(Layout::Axis(Axis { outer: 2, reduced: 3, inner: 5 })));
+        assert_eq!((Layout::axis(&dims, 3), Layout::axis(&[1 << 40, 1 << 40], 0)), (None, None));
+        assert_eq!(Layout::axis(&[7], 0), Some(Layout::Rows(Matrix::dense(1, 7))));
     }
 }

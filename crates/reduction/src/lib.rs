@@ -32,7 +32,7 @@ pub use families::quantised::{Code, QuantisedNorm};
 pub use geometry::Geometry;
 #[cfg(feature = "cudarc")]
 pub use gpu::{Call, Element, Prepared, Reducer, Value, Workspace, is_available};
-pub use layout::{Layout, Matrix, Segments};
+pub use layout::{Axis, Layout, Matrix, Segments};
 pub use memory::{Memory, Operands, Role, Rule, Space};
 pub use op::Op;
 pub use plan::{Arg, Pass, Plan, Problem};

@@ -4,7 +4,7 @@ use crate::bound::Rounding;
 use crate::card::Card;
 use crate::element::Type;
 use crate::geometry::Geometry;
-use crate::layout::{Layout, Matrix};
+use crate::layout::{Axis, Layout, Matrix};
 use crate::memory::Role;
 use crate::op::Op;
 
@@ -68,10 +68,11 @@ impl<'c> Problem<'c> {
         Problem { op, ty, n, layout, card, on_demand: false, is_lesson: false, overlap: false, asked, targets }
     }
 
-    /// Its rows; `n` elements as rows where it has none of one length.
+    /// Its rows, of an axis those of one outer index; `n` elements as rows where it has none of one length.
     pub fn matrix(&self) -> Matrix {
         match self.layout {
             Layout::Rows(matrix) | Layout::Columns(matrix) => matrix,
+            Layout::Axis(Axis { reduced, inner, .. }) => Matrix::dense(reduced, inner),
             Layout::Array | Layout::Ragged(_) => Matrix::of(self.n),
         }
     }

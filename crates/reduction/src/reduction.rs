@@ -4,7 +4,7 @@ use crate::card::Card;
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::families::{champion, norms, operators, rows, softmax};
-use crate::layout::{COUNT_MAX, Layout, Matrix, Segments};
+use crate::layout::{Axis, COUNT_MAX, Layout, Matrix, Segments};
 use crate::memory::{Memory, Operands, Role, Rule, Space};
 use crate::plan::{Arg, Pass, Plan, Problem};
 use crate::results;
@@ -209,6 +209,7 @@ fn values(layout: Layout) -> u64 {
         Layout::Rows(matrix) => matrix.rows,
         Layout::Columns(matrix) => matrix.cols,
         Layout::Ragged(Segments { rows, .. }) => rows,
+        Layout::Axis(Axis { outer, inner, .. }) => outer * inner,
     }
 }
 
@@ -223,6 +224,7 @@ fn check(problem: &Problem<'_>) -> Result<()> {
         Layout::Rows(_) => ("rows", op.has_bounds() || rows::is_compiled(op, ty)),
         Layout::Columns(_) => ("columns", rows::is_compiled(op, ty)),
         Layout::Ragged(_) => ("segments", rows::is_compiled(op, ty)),
+        Layout::Axis(_) => ("an axis", rows::is_compiled(op, ty)),
     };
     if !has_kernels {
         return Err(Error::NoKernels { op, ty, layout: name });
@@ -234,6 +236,13 @@ fn check(problem: &Problem<'_>) -> Result<()> {
         Layout::Array if champion::takes(op, ty) => most("elements", n, champion::N_MAX),
         Layout::Array => most("elements", n, u32::MAX.into()),
         Layout::Rows(matrix) | Layout::Columns(matrix) => matrix.check(ty),
+        Layout::Axis(Axis { outer, reduced, inner }) => {
+            most("elements along the axis", reduced, COUNT_MAX)?;
+            most("elements behind the axis", inner, COUNT_MAX)?;
+            let all = outer.checked_mul(reduced.max(1)).and_then(|all| all.checked_mul(inner.max(1)));
+            let bytes = all.and_then(|all| all.checked_mul(ty.bytes()));
+            bytes.map(|_| ()).ok_or(Error::Size { rows: outer, cols: reduced, pitch: inner })
+        }
         Layout::Ragged(Segments { rows, elements, longest, bits: of_offset }) => {
             bits("offsets", of_offset)?;
             most("rows", rows, COUNT_MAX)?;
@@ -251,6 +260,7 @@ fn launches(problem: &Problem<'_>) -> Plan {
         Layout::Rows(_) if problem.op.is_norm() => norms::norm(problem),
         Layout::Rows(_) => rows::rows(problem),
         Layout::Columns(_) => rows::columns(problem),
+        Layout::Axis(axis) => rows::axis(problem, axis),
         Layout::Ragged(_) => rows::ragged(problem),
     }
 }
@@ -275,6 +285,7 @@ fn rules(problem: &Problem<'_>) -> Vec<Rule> {
         // The size was checked.
         Layout::Rows(matrix) | Layout::Columns(matrix) => matrix.span().unwrap_or(0) * size,
         Layout::Ragged(segments) => segments.elements * size,
+        Layout::Axis(Axis { outer, reduced, inner }) => outer * reduced * inner * size,
     };
     let mut rules = vec![Rule::read(Role::Input, name, read, size)];
     if op.arrays() == 2 {

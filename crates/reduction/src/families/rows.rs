@@ -1,7 +1,7 @@
 //! A value for each row, each column or each ragged row, chapter 10's kernels: shapes with the reason in words, and launches.
 
 use crate::element::Type;
-use crate::layout::{Layout, Matrix, Segments};
+use crate::layout::{Axis, Layout, Matrix, Segments};
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan, Problem};
 use crate::text::grouped;
@@ -406,6 +406,40 @@ pub fn columns_of(problem: &Problem<'_>, Columns { lanes, width, loads, parts }:
         ),
         ..Plan::default()
     }
+}
+
+/// Most slices of one launch: blocks of a grid in y.
+const SLICES_MAX: u64 = 65_535;
+
+/// `axis_x32w4u2<<<(tiles * parts, slices), 256>>>(in, out, rows, cols, pitch, parts, values, tickets, slice, first)`: columns of every
+/// slice of a tensor, as many in one launch as a grid has in y.
+pub fn axis(problem: &Problem<'_>, Axis { outer, reduced, inner }: Axis) -> Plan {
+    // Slices keep the card busy together.
+    let Columns { lanes, mut width, mut loads, parts } = columns_for(problem, problem.matrix());
+    if !problem.on_demand {
+        // The one shape that the PTX has.
+        (width, loads) = (1, 2);
+    }
+    let parts = u64::from(parts).div_ceil(outer.max(1)).max(1) as u32;
+    let one = columns_of(problem, Columns { lanes, width, loads, parts });
+    let of_slice = one.passes[0].clone();
+    let launch = |first: u64| {
+        let slices = (outer - first).min(SLICES_MAX);
+        let mut pass = of_slice.clone();
+        pass.kernel = problem.entry("axis", &format!("x{lanes}w{width}u{loads}"));
+        pass.line = pass.line.map(|line| line.replacen("COLUMNS", "AXIS", 1));
+        pass.geometry.grid[1] = slices as u32;
+        pass.elements *= slices;
+        pass.args.extend([Arg::U64(reduced * inner), Arg::U64(first)]);
+        pass
+    };
+    let passes = (0..outer).step_by(SLICES_MAX as usize).map(launch).collect();
+    let grid = u64::from(of_slice.grid());
+    // Blocks that do not meet leave nothing.
+    let meeting = if parts > 1 { outer * grid } else { 0 };
+    let sums = vec![values(problem, meeting * u64::from(lanes * width)), results(problem, outer * inner)];
+    let why = format!("{}; a slice for each of {} indices before the axis", one.why, grouped(outer));
+    Plan { passes, sums, state_words: (meeting / u64::from(parts)).div_ceil(2), why, ..Plan::default() }
 }
 
 /// `ragged_o32_s7<<<tiles, 256>>>(in, offsets, out, rows, carries, heads, cuts)`, then

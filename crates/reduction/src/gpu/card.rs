@@ -58,8 +58,9 @@ pub fn clusters(context: &Arc<CudaContext>, card: &Card) -> [u32; 3] {
 fn ask(context: &Arc<CudaContext>, card: &Card) -> Result<[u32; 3], DriverError> {
     let (ptx, name) = (CString::new(NOTHING).unwrap_or_default(), CString::new("nothing").unwrap_or_default());
     context.bind_to_thread()?;
-    // SAFETY: the context is current, and the text ends in NUL.
-    let module = unsafe { result::module::load_data(ptx.as_ptr().cast()) }?;
+    let (mut module, none) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: the context is current, the text ends in NUL, and without options there are no arrays.
+    unsafe { sys::cuModuleLoadDataEx(&mut module, ptx.as_ptr().cast(), 0, none, none.cast()) }.result()?;
     // SAFETY: the module is loaded.
     let found = unsafe { result::module::get_function(module, name) };
     let clusters = found.map(|function| [2, 4, 8].map(|blocks| resident(function, card, blocks).unwrap_or(0)));

@@ -1,6 +1,7 @@
 //! The library's suite, on the simulator with its checks on: every call is judged against a reference with a bound, and no launch has a
 //! fault. `scripts/gpu_library.sh` runs it on a GPU too.
 
+mod axes;
 mod families;
 mod gpu;
 mod loss;

@@ -1,0 +1,69 @@
+//! Any axis of a tensor.
+
+use device::HostOperands;
+use lab::element::Element;
+use lab::input::random_for;
+use lab::op::OnHost as _;
+use lab::reference::reference_of;
+use lab::verify::verify;
+use lab::with_elements;
+use reduction::card::H200;
+use reduction::families::rows;
+use reduction::{Layout, Op, Problem, Reduction, Type};
+
+use crate::gpu;
+use crate::trial::{KERNELS, bytes, on_gpu};
+
+/// Reduces the middle axis of a tensor and judges every result.
+fn passes(op: Op, ty: Type, [outer, reduced, inner]: [u64; 3], begin: usize) {
+    let n = outer * reduced * inner;
+    with_elements!(random_for(op, ty, n as usize, n), values => judged(op, [outer, reduced, inner], begin, &values));
+}
+
+fn judged<T: Element>(op: Op, dims: [u64; 3], begin: usize, values: &[T]) {
+    let layout = Layout::axis(&dims, 1).expect("a small tensor");
+    let card = if on_gpu() { gpu::reducer().card() } else { &H200 };
+    let reduction = Reduction::new(&Problem::new(op, T::TYPE, values.len() as u64, layout, card)).expect("a plan");
+    let input = bytes(values);
+    let operands = HostOperands { input: &input, begin: [begin * T::BYTES, 0, 0], ..HostOperands::default() };
+    let left = if on_gpu() {
+        gpu::run(&reduction, &operands, 2).expect("a run")
+    } else {
+        let (left, reports) = KERNELS.with(|kernels| kernels.run(&reduction, &operands, 2)).expect("a run");
+        assert!(reports.iter().all(|report| report.faults.is_empty()), "{op} of {dims:?}: {:?}", reports[0].faults);
+        left
+    };
+    let [outer, reduced, inner] = dims.map(|dim| dim as usize);
+    let results: Vec<&[u8]> = left.chunks_exact(op.row_bytes(T::TYPE) as usize).collect();
+    assert_eq!(results.len(), outer * inner);
+    for (at, bytes) in results.into_iter().enumerate() {
+        let (slice, column) = (at / inner, at % inner);
+        let along = (0..reduced).map(|i| values[(slice * reduced + i) * inner + column]).collect::<Vec<T>>();
+        let result = op.row_result(T::TYPE, bytes).expect("a result");
+        let verdict = verify(result, &reference_of(op, &T::array(along)), reduction.plan().rounding(), T::TYPE);
+        assert!(!verdict.is_wrong(), "{op} of {dims:?} at {slice}, {column}: {result:?} {verdict:?}");
+    }
+}
+
+#[test]
+fn an_axis_between_others_is_right() {
+    let pairs = Op::ALL.iter().flat_map(|&op| Type::ALL.iter().map(move |&ty| (op, ty)));
+    let mut runs = 0;
+    for (op, ty) in pairs.filter(|&(op, ty)| op.refusal(ty).is_none() && rows::is_compiled(op, ty)) {
+        for (dims, begin) in
+            [([2, 3, 5], 1), ([3, 70, 8], 0), ([3, 33, 64], 3), ([2, 900, 9], 0), ([0, 3, 4], 0), ([2, 0, 3], 0)]
+        {
+            passes(op, ty, dims, begin);
+            runs += 1;
+        }
+    }
+    assert!(runs > 50, "{runs}");
+}
+
+#[test]
+fn more_slices_than_a_grid_has_take_two_launches() {
+    let layout = Layout::axis(&[65_600, 2, 2], 1).expect("a small tensor");
+    let problem = Problem::new(Op::Sum, Type::I32, 65_600 * 4, layout, &H200);
+    assert_eq!(Reduction::new(&problem).expect("a plan").plan().passes.len(), 2);
+    passes(Op::Sum, Type::I32, [65_600, 2, 2], 0);
+}
