@@ -9,7 +9,7 @@
 #   CALLS  in the environment: random calls, default 1000
 #   CANDLE in the environment: folder with the sources of candle-kernels (0.11.1), whose kernels are timed beside ours on the same arrays
 #
-# Afterwards copy OUT/h200-library.json to measurements/, and run `cargo course bless`.
+# Afterwards copy OUT/h200-library.json to measurements/library/h200.json, and run `cargo course bless`.
 #
 # The suite runs twice: with the kernels that the crate has, and with those that NVRTC compiles, which is nvcc's toolkit's.
 #

@@ -11,7 +11,7 @@ use crate::fact::facts_text;
 use crate::sheet::Sheet;
 
 /// Path of the record, from the root on.
-const FILE: &str = "measurements/h200-library.json";
+const FILE: &str = "measurements/library/h200.json";
 
 /// A run of `scripts/gpu_library.sh`.
 #[derive(Debug, Deserialize)]
