@@ -9,7 +9,7 @@
 #   CALLS  in the environment: random calls, default 1000
 #   CANDLE in the environment: folder with the sources of candle-kernels (0.11.1), whose kernels are timed beside ours on the same arrays
 #
-# Afterwards copy OUT/h200-library.json to measurements/library/h200.json, and run `cargo course bless`.
+# Afterwards copy OUT/h200.json to measurements/library/h200.json, and run `cargo course bless`.
 #
 # The suite runs twice: with the kernels that the crate has, and with those that NVRTC compiles, which is nvcc's toolkit's.
 #
@@ -70,7 +70,7 @@ for name in ("clock", "compare"):
 cases = record.pop("cases")
 lines = ",\n".join(json.dumps(case) for case in cases)
 head = json.dumps(record, indent=1)
-open(f"{out}/h200-library.json", "w").write(f'{head[:-2]},\n "cases": [\n{lines}\n]}}\n')
+open(f"{out}/h200.json", "w").write(f'{head[:-2]},\n "cases": [\n{lines}\n]}}\n')
 PYTHON
 fi
 into suite.txt "the suite" 300 "${on_gpu[@]}" "${own[@]}"

@@ -32,8 +32,10 @@ pub fn contests(root: &Path) -> Result<Vec<(String, String)>> {
 /// Every committed record of `cargo course measure` says which kernels it is of; where they have changed since is noted.
 pub fn records(root: &Path, findings: &mut Findings) -> Result<()> {
     let folder = root.join("measurements");
-    let quoted = folder.join("quoted");
-    let is_record = |file: &PathBuf| file.extension().is_some_and(|ext| ext == "json") && !file.starts_with(&quoted);
+    // Tables of others, and the library's own record, which has another form.
+    let others = ["quoted", "library"].map(|name| folder.join(name));
+    let is_json = |file: &PathBuf| file.extension().is_some_and(|ext| ext == "json");
+    let is_record = |file: &PathBuf| is_json(file) && !others.iter().any(|other| file.starts_with(other));
     for file in workspace::walk(&folder)?.into_iter().filter(is_record) {
         findings.examined += 1;
         let name = workspace::name(root, &file);
