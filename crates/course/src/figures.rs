@@ -287,10 +287,11 @@ fn opened(chapter: &Chapter, opening: &Opening, names_begin: &str, root: &Path) 
             cases.iter().flat_map(|case| &case.plan.passes).map(|pass| pass.kernel.as_str()).collect();
         let lesson = KernelSource::in_root(root, slug);
         let (source, name) = (lesson.cu_name(), lesson.ptx_name());
+        let text = lesson.read_cu()?.replace("\r\n", "\n");
+        let text = text.as_str();
         if !files.contains_key(&source) {
-            files.insert(source.clone(), lesson.read_cu()?.replace("\r\n", "\n").into());
+            files.insert(source.clone(), lesson_part(text).into());
         }
-        let text = files[&source].as_str().unwrap_or_default();
         let ptx = lesson.read_ptx(text).map_err(|why| anyhow!("{source}: {why}"))?;
         let of_cases = |cases: &[Case]| residency::committed(root, slug, text, &blocks(cases));
         let others = if shown == variant.name {
@@ -381,6 +382,12 @@ fn renamed<'c>(cases: &'c [Case], others: &'c [Case]) -> Option<BTreeMap<&'c str
         }
     }
     Some(kernels)
+}
+
+/// The lesson's part of a `.cu`: what stands behind its entries is the library's, and no lab shows it.
+fn lesson_part(text: &str) -> &str {
+    const END: &str = "// ANCHOR_END: entries\n";
+    text.find(END).map_or(text, |at| &text[..at + END.len()])
 }
 
 /// Names of the source for what registers hold, by kernel: what `simt::names::Name` has, in its order, without the keys. The
