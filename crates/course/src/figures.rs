@@ -269,7 +269,8 @@ pub fn page_lab(page: &Page, root: &Path) -> Result<(Value, Value)> {
 
 /// The kernels whose names begin so, and the run that is opened.
 fn opened(chapter: &Chapter, opening: &Opening, names_begin: &str, root: &Path) -> Result<(Value, Value)> {
-    let mut files = serde_json::Map::new();
+    // Whole, and what of them is shown.
+    let (mut texts, mut files) = (BTreeMap::new(), serde_json::Map::new());
     let mut variants = Vec::new();
     let mut first = None;
     for Entry { name: shown, variant, ty, op, cases } in
@@ -287,11 +288,11 @@ fn opened(chapter: &Chapter, opening: &Opening, names_begin: &str, root: &Path) 
             cases.iter().flat_map(|case| &case.plan.passes).map(|pass| pass.kernel.as_str()).collect();
         let lesson = KernelSource::in_root(root, slug);
         let (source, name) = (lesson.cu_name(), lesson.ptx_name());
-        let text = lesson.read_cu()?.replace("\r\n", "\n");
-        let text = text.as_str();
-        if !files.contains_key(&source) {
-            files.insert(source.clone(), lesson_part(text).into());
+        if !texts.contains_key(slug) {
+            texts.insert(slug, lesson.read_cu()?.replace("\r\n", "\n"));
         }
+        let text = texts[slug].as_str();
+        files.entry(source.clone()).or_insert_with(|| lesson_part(text).into());
         let ptx = lesson.read_ptx(text).map_err(|why| anyhow!("{source}: {why}"))?;
         let of_cases = |cases: &[Case]| residency::committed(root, slug, text, &blocks(cases));
         let others = if shown == variant.name {
