@@ -55,7 +55,7 @@ impl<'a> HostOperand<'a> {
 pub struct Reductions<'d> {
     device: &'d Device,
     root: PathBuf,
-    modules: Rc<Vec<Module>>,
+    modules: Vec<Rc<Module>>,
     /// Kernels that were compiled on demand, by the line that made each.
     compiled: Rc<RefCell<HashMap<String, Rc<Module>>>>,
 }
@@ -66,14 +66,14 @@ impl<'d> Reductions<'d> {
     /// # Errors
     /// Those of [`Device::load_with`].
     pub fn new(device: &'d Device, root: &Path) -> Result<Reductions<'d>, Error> {
-        let load = |slug: &&str| device.load_with(&KernelSource::in_root(root, slug), &[]);
-        let modules = Rc::new(LESSONS.iter().map(load).collect::<Result<_, _>>()?);
+        let load = |slug: &&str| device.load_with(&KernelSource::in_root(root, slug), &[]).map(Rc::new);
+        let modules = LESSONS.iter().map(load).collect::<Result<_, _>>()?;
         Ok(Reductions { device, root: root.to_owned(), modules, compiled: Rc::default() })
     }
 
     /// The same kernels on another device of the same kind: the simulator with other options.
     pub fn on<'e>(&self, device: &'e Device) -> Reductions<'e> {
-        let (modules, compiled) = (Rc::clone(&self.modules), Rc::clone(&self.compiled));
+        let (modules, compiled) = (self.modules.clone(), Rc::clone(&self.compiled));
         Reductions { device, root: self.root.clone(), modules, compiled }
     }
 
@@ -82,15 +82,20 @@ impl<'d> Reductions<'d> {
         self.device.can_compile(&KernelSource::in_root(&self.root, LESSONS[0]))
     }
 
-    /// Compiles the kernel of a launch that is not committed.
-    fn compile(&self, lesson: &str, pass: &Pass) -> Result<(), Error> {
-        let is_committed = self.modules.iter().any(|module| module.kernels().contains(&pass.kernel.as_str()));
-        let Some(line) = pass.line.as_ref().filter(|_| !is_committed && !lesson.is_empty()) else { return Ok(()) };
-        if !self.compiled.borrow().contains_key(line) {
-            let module = self.device.load_on_demand(&KernelSource::in_root(&self.root, lesson), line)?;
-            self.compiled.borrow_mut().insert(line.clone(), Rc::new(module));
+    /// The module that has the kernel of a launch, compiled if it is not committed.
+    fn module(&self, lesson: &str, pass: &Pass) -> Result<Rc<Module>, Error> {
+        let is_here = |module: &&Rc<Module>| module.kernels().contains(&pass.kernel.as_str());
+        if let Some(module) = self.modules.iter().find(is_here) {
+            return Ok(Rc::clone(module));
         }
-        Ok(())
+        let line = pass.line.as_ref().filter(|_| !lesson.is_empty());
+        let line = line.ok_or_else(|| reduction::Error::NoKernel { kernel: pass.kernel.clone() })?;
+        if let Some(module) = self.compiled.borrow().get(line) {
+            return Ok(Rc::clone(module));
+        }
+        let module = Rc::new(self.device.load_on_demand(&KernelSource::in_root(&self.root, lesson), line)?);
+        self.compiled.borrow_mut().insert(line.clone(), Rc::clone(&module));
+        Ok(module)
     }
 
     /// Runs a reduction `times` times in a row over the same operands and the same workspace, and returns the bytes of the last
@@ -145,7 +150,6 @@ impl<'d> Reductions<'d> {
         operands: &[HostOperand<'_>],
         times: u32,
     ) -> Result<(Vec<Vec<u8>>, Vec<Report>), Error> {
-        reduction.plan().passes.iter().try_for_each(|pass| self.compile(reduction.lesson(), pass))?;
         let mut placed = Vec::new();
         let mut bound = Operands::default();
         for operand in operands {
@@ -164,7 +168,8 @@ impl<'d> Reductions<'d> {
             scratch: Memory { address: scratch.address(), bytes: scratch.bytes() },
             state: Memory { address: state.address(), bytes: state.bytes() },
         };
-        let mut queue = InTurn { reductions: self, placed: &mut placed, reports: Vec::new() };
+        let mut queue =
+            InTurn { reductions: self, lesson: reduction.lesson(), placed: &mut placed, reports: Vec::new() };
         for _ in 0..times {
             // SAFETY: the arrays live until the launches have ended, which are waited for. Offsets that lie are the caller's, and the
             // simulator reports where they lead.
@@ -204,6 +209,7 @@ impl Placed {
 /// A queue that launches and waits.
 struct InTurn<'a, 'd> {
     reductions: &'a Reductions<'d>,
+    lesson: &'static str,
     placed: &'a mut [Placed],
     reports: Vec<Report>,
 }
@@ -212,12 +218,7 @@ impl Queue for InTurn<'_, '_> {
     type Error = Error;
 
     fn launch(&mut self, pass: &Pass, args: &[u64]) -> Result<(), Error> {
-        let modules = &self.reductions.modules;
-        let committed = modules.iter().find(|module| module.kernels().contains(&pass.kernel.as_str()));
-        let compiled = self.reductions.compiled.borrow();
-        let compiled = || pass.line.as_ref().and_then(|line| compiled.get(line)).map(Rc::as_ref);
-        let module =
-            committed.or_else(compiled).ok_or_else(|| reduction::Error::NoKernel { kernel: pass.kernel.clone() })?;
+        let module = &*self.reductions.module(self.lesson, pass)?;
         let arg = |(arg, &number): (&reduction::Arg, &u64)| match arg {
             reduction::Arg::U32(_) => Arg::U32(number as u32),
             _ => Arg::U64(number),

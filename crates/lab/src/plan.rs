@@ -123,6 +123,8 @@ pub struct Planned {
     pub layout: Layout,
     /// Labels and gradients, for operations that have them.
     pub targets: Targets,
+    /// Name of the arrays that the launches write, in messages, with a number where there are several; `sums` and a number if empty.
+    pub written: &'static str,
 }
 
 impl Deref for Planned {
@@ -188,7 +190,7 @@ impl Planned {
         }
         match options.grid.filter(|&asked| asked != plan.grid()) {
             Some(asked) => Err(Error::Usage(grid_refused(problem, &plan, asked))),
-            None => Ok(Planned { plan, layout, targets: options.targets }),
+            None => Ok(Planned { plan, layout, targets: options.targets, ..Planned::default() }),
         }
     }
 

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaEvent, CudaGraph, CudaSlice, CudaStream, DevicePtr, DeviceRepr, result, sys};
 use half::bf16;
-use reduction::{Element, FoundInRow, Layout, Matrix, Memory, Op, Operands, Reducer, Role, Type, Workspace};
+use lab::element::Element;
+use reduction::{FoundInRow, Layout, Matrix, Memory, Op, Operands, Reducer, Role, Type, Workspace};
 use serde_json::{Value, json};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -51,29 +52,10 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// An element that a host can draw and read.
-trait Number: Element + Default {
-    fn of(x: f32) -> Self;
-    fn to(self) -> f64;
-}
+/// An element of the library's that a host can draw and read.
+trait Number: reduction::Element + Element + Default {}
 
-impl Number for f32 {
-    fn of(x: f32) -> f32 {
-        x
-    }
-    fn to(self) -> f64 {
-        self.into()
-    }
-}
-
-impl Number for bf16 {
-    fn of(x: f32) -> bf16 {
-        bf16::from_f32(x)
-    }
-    fn to(self) -> f64 {
-        self.to_f64()
-    }
-}
+impl<T: reduction::Element + Element + Default> Number for T {}
 
 struct Bench {
     reducer: Reducer,
@@ -92,29 +74,30 @@ impl Bench {
     fn row<T: Number>(&self, op: Op, rows: u64, cols: u64, cases: &mut Vec<Value>) -> Result<()> {
         let n = rows * cols;
         let layout = if rows == 1 { Layout::Array } else { Layout::Rows(Matrix::dense(rows, cols)) };
-        let plan = self.reducer.plan(op, T::TYPE, n, layout)?;
+        let plan = self.reducer.plan(op, <T as Element>::TYPE, n, layout)?;
         let mut workspace = self.reducer.workspace(&self.stream)?;
         workspace.reserve(plan.reduction())?;
-        let elements: Vec<T> = (0..n).map(|i| T::of(drawn(i))).collect();
+        let elements: Vec<T> = lab::input::elements(n as usize, 0);
         let out_bytes = plan.reduction().result_bytes().max(8 * rows).max(if op.is_per_element() {
-            n * T::TYPE.bytes()
+            n * <T as Element>::TYPE.bytes()
         } else {
             0
         });
-        let calls = BYTES.div_ceil(n * T::TYPE.bytes()).clamp(1, CALLS_MAX);
+        let calls = BYTES.div_ceil(n * <T as Element>::TYPE.bytes()).clamp(1, CALLS_MAX);
         let arrays = || -> Result<Arrays<T>> {
             Ok(Arrays { input: self.stream.clone_htod(&elements)?, out: self.stream.alloc_zeros(out_bytes as usize)? })
         };
         let arrays = (0..calls).map(|_| arrays()).collect::<Result<Vec<_>>>()?;
-        let weights = self.stream.clone_htod(&(0..cols).map(|c| T::of(drawn(c + 7))).collect::<Vec<T>>())?;
-        let rival = Rival::new(self, op, rows, cols, T::TYPE)?;
+        let weights: Vec<T> = lab::input::elements(cols as usize, 1);
+        let on_device = self.stream.clone_htod(&weights)?;
+        let rival = Rival::new(self, op, rows, cols, <T as Element>::TYPE)?;
         let ours =
-            self.graph(|| arrays.iter().try_for_each(|arrays| self.ours(&plan, &mut workspace, arrays, &weights)))?;
-        let theirs = self.graph(|| arrays.iter().try_for_each(|arrays| rival.launch(self, arrays, &weights)))?;
+            self.graph(|| arrays.iter().try_for_each(|arrays| self.ours(&plan, &mut workspace, arrays, &on_device)))?;
+        let theirs = self.graph(|| arrays.iter().try_for_each(|arrays| rival.launch(self, arrays, &on_device)))?;
         let judge = |graph: &CudaGraph, ours: bool| -> Result<f64> {
             graph.launch()?;
             let bytes = self.stream.clone_dtoh(&arrays[0].out)?;
-            Ok(error_of(op, (rows, cols), &elements, &bytes, ours))
+            Ok(error_of(op, (rows, cols), (&elements, &weights), &bytes, ours))
         };
         let errors = [judge(&ours, true)?, judge(&theirs, false)?];
         let mut times = [Vec::new(), Vec::new()];
@@ -125,13 +108,13 @@ impl Bench {
         }
         for ((entrant, times), error) in ["reduction", "candle"].into_iter().zip(times).zip(errors) {
             let us = median(times);
-            cases.push(json!({"entrant": entrant, "op": op.name(), "type": T::TYPE.name(), "rows": rows, "cols": cols, "us": us, "error": error}));
+            cases.push(json!({"entrant": entrant, "op": op.name(), "type": <T as Element>::TYPE.name(), "rows": rows, "cols": cols, "us": us, "error": error}));
         }
         let [.., a, b] = cases.as_slice() else { return Ok(()) };
         eprintln!(
             "{:10} {:4} {rows:7} x {cols:9}: {:9.2} us, candle {:9.2}, {:6.2}; errors {:.1e} {:.1e}",
             op.name(),
-            T::TYPE.name(),
+            <T as Element>::TYPE.name(),
             a["us"].as_f64().unwrap_or(0.0),
             b["us"].as_f64().unwrap_or(0.0),
             b["us"].as_f64().unwrap_or(0.0) / a["us"].as_f64().unwrap_or(1.0),
@@ -239,32 +222,30 @@ impl Rival {
     }
 }
 
-/// A number in [-1, 1) for an index, without a pattern.
-fn drawn(i: u64) -> f32 {
-    let mut z = i.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((z >> 40) as f32) / (1 << 23) as f32 - 1.0
+fn number_of<T: Element>(element: T) -> f64 {
+    element.value().to_f64()
 }
 
 /// Largest distance from the result in doubles, over some rows, relative to what the row's numbers come to.
-fn error_of<T: Number>(op: Op, (rows, cols): (u64, u64), elements: &[T], bytes: &[u8], ours: bool) -> f64 {
+fn error_of<T: Number>(
+    op: Op,
+    (rows, cols): (u64, u64),
+    (elements, weights): (&[T], &[T]),
+    bytes: &[u8],
+    ours: bool,
+) -> f64 {
     let mut worst = 0.0f64;
     for row in (0..rows).step_by((rows / 5).max(1) as usize) {
-        let x: Vec<f64> = elements[(row * cols) as usize..][..cols as usize].iter().map(|&x| x.to()).collect();
+        let x: Vec<f64> = elements[(row * cols) as usize..][..cols as usize].iter().copied().map(number_of).collect();
         let mut keep = |got: f64, expected: f64, scale: f64| {
             let error = (got - expected).abs() / scale;
             worst = if error.is_nan() { f64::INFINITY } else { worst.max(error) };
         };
         let number = |at: u64, size: usize| {
             let bytes = &bytes[at as usize * size..][..size];
-            if size == 2 {
-                bf16::from_le_bytes([bytes[0], bytes[1]]).to_f64()
-            } else {
-                f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]).into()
-            }
+            if size == 2 { number_of(bf16::from_le(bytes)) } else { number_of(f32::from_le(bytes)) }
         };
-        let size = T::TYPE.bytes() as usize;
+        let size = <T as Element>::TYPE.bytes() as usize;
         match op {
             Op::Sum => {
                 let got = number(row, if ours { 4 } else { size });
@@ -293,7 +274,7 @@ fn error_of<T: Number>(op: Op, (rows, cols): (u64, u64), elements: &[T], bytes: 
                 let mean = if op == Op::LayerNorm { x.iter().sum::<f64>() / cols as f64 } else { 0.0 };
                 let square = x.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / cols as f64;
                 for (c, x) in x.iter().enumerate() {
-                    let weight = T::of(drawn(c as u64 + 7)).to();
+                    let weight = number_of(weights[c]);
                     let bias = if op == Op::LayerNorm { weight } else { 0.0 };
                     let expected = (x - mean) / (square + f64::from(EPSILON)).sqrt() * weight + bias;
                     keep(number(row * cols + c as u64, size), expected, 1.0);

@@ -83,6 +83,13 @@ impl Rule {
         Rule { role, element, bytes, multiple, is_written: true, over: &[] }
     }
 
+    /// So many results of so many bytes each, apart from all other operands.
+    pub(crate) fn results(element: &'static str, bytes: u64, count: u64) -> Rule {
+        // The largest power of two that every result begins at.
+        let multiple = 1 << bytes.trailing_zeros().min(4);
+        Rule::written(Role::Out, element, bytes * count, multiple)
+    }
+
     /// Checks length and alignment.
     fn check(&self, memory: Memory) -> Result<()> {
         let Rule { role, bytes, multiple, .. } = *self;

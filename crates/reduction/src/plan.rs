@@ -23,9 +23,6 @@ pub struct Problem<'c> {
     pub card: &'c Card,
     /// True if kernels are compiled on demand, which the committed PTX has not: [`Pass::line`].
     pub on_demand: bool,
-    /// True for the choice that a chapter shows, where only the kernels of the committed PTX are there: of long rows, clusters for as many
-    /// as the simulator takes. A card with many rows is better off without.
-    pub is_lesson: bool,
     /// True if the launch may begin while the one before it ends; launches wait for each other's end if not.
     pub overlap: bool,
     /// Choices that are the caller's.
@@ -65,7 +62,7 @@ impl<'c> Problem<'c> {
     /// An operation on `n` elements, with kernels of the committed PTX.
     pub fn new(op: Op, ty: Type, n: u64, layout: Layout, card: &'c Card) -> Problem<'c> {
         let (asked, targets) = Default::default();
-        Problem { op, ty, n, layout, card, on_demand: false, is_lesson: false, overlap: false, asked, targets }
+        Problem { op, ty, n, layout, card, on_demand: false, overlap: false, asked, targets }
     }
 
     /// Its rows, of an axis those of one outer index; `n` elements as rows where it has none of one length.
@@ -122,6 +119,13 @@ pub enum Arg {
     U32(u32),
     /// A number of 64 bits.
     U64(u64),
+}
+
+impl Arg {
+    /// The address of an operand, or 0 where it is not taken.
+    pub fn optional(role: Role, is_taken: bool) -> Arg {
+        if is_taken { Arg::Operand(role) } else { Arg::U64(0) }
+    }
 }
 
 /// One launch of a plan: `kernel<<<grid, block>>>(args)`, and what it does to a sum.
@@ -187,8 +191,6 @@ pub struct Plan {
     pub passes: Vec<Pass>,
     /// Elements of each array that the passes write. The last one begins with the result, or holds one for each row.
     pub sums: Vec<u64>,
-    /// Name of those arrays in messages, with a number where there are several; `sums` and a number if empty.
-    pub written: &'static str,
     /// 64-bit words of state.
     pub state_words: u64,
     /// Meaning of the state.

@@ -18,16 +18,16 @@ const ALIGNED: u64 = 256;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reduction {
     /// The operation, in messages.
-    what: &'static str,
-    ty: Type,
-    rules: Vec<Rule>,
-    plan: Plan,
+    pub(crate) what: &'static str,
+    pub(crate) ty: Type,
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) plan: Plan,
     /// Bytes to write where nothing has to be launched.
-    nothing: Vec<u8>,
+    pub(crate) nothing: Vec<u8>,
     /// All that the plan was made for, as text.
-    shape: String,
+    pub(crate) shape: String,
     /// The file of CUDA in which the lines of its launches make kernels; empty where all are committed.
-    lesson: &'static str,
+    pub(crate) lesson: &'static str,
 }
 
 /// A device that takes launches in order.
@@ -60,29 +60,16 @@ impl Reduction {
         let plan = if has_nothing { Plan::default() } else { launches(problem) };
         let nothing = if values(layout) == 0 { Vec::new() } else { op.identity_bytes(ty) };
         let shape = format!("{op} {ty} {n} {layout:?}");
-        let made = Reduction::made(problem.card, op.name(), ty, rules(problem), plan, nothing, shape)?;
-        Ok(made.by(lesson(problem)))
+        let (what, rules, lesson) = (op.name(), rules(problem), lesson(problem));
+        Reduction { what, ty, rules, plan, nothing, shape, lesson }.on(problem.card)
     }
 
-    /// A reduction of these parts, if the card can run its launches.
-    pub(crate) fn made(
-        card: &Card,
-        what: &'static str,
-        ty: Type,
-        rules: Vec<Rule>,
-        plan: Plan,
-        nothing: Vec<u8>,
-        shape: String,
-    ) -> Result<Reduction> {
-        match plan.passes.iter().find_map(|pass| card.refusal(pass.geometry)) {
+    /// This reduction, if the card can run its launches.
+    pub(crate) fn on(self, card: &Card) -> Result<Reduction> {
+        match self.plan.passes.iter().find_map(|pass| card.refusal(pass.geometry)) {
             Some(why) => Err(Error::Card(format!("it does not fit on {why}"))),
-            None => Ok(Reduction { what, ty, rules, plan, nothing, shape, lesson: "" }),
+            None => Ok(self),
         }
-    }
-
-    /// The same with a file of CUDA in which the lines of its launches make kernels.
-    pub(crate) fn by(self, lesson: &'static str) -> Reduction {
-        Reduction { lesson, ..self }
     }
 
     /// The file of `kernels/` in which [`Pass::line`] makes its kernels, `ch10-rows`; empty where there is no line.
@@ -329,7 +316,5 @@ fn result_rule(problem: &Problem<'_>) -> Rule {
         Layout::Array => (op.result_bytes(ty), 1),
         layout => (op.row_bytes(ty), values(layout)),
     };
-    // The largest power of two that every result begins at.
-    let multiple = 1 << of_one.trailing_zeros().min(4);
-    Rule::written(Role::Out, results::name(op.outcome(ty), layout == Layout::Array), of_one * count, multiple)
+    Rule::results(results::name(op.outcome(ty), layout == Layout::Array), of_one, count)
 }

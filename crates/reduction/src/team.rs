@@ -55,6 +55,8 @@ pub enum Shape {
     },
 }
 
+/// Elements of each thread, where all threads of a problem are resident at once.
+const OF_WAVE: u64 = 8;
 /// Bytes of a row that are worth a block of parts.
 const OF_PART_BYTES: u64 = 16 << 10;
 
@@ -227,8 +229,14 @@ impl Kernels<'_> {
     }
 }
 
+/// Returns whether the card holds a whole problem at once, or has more than two multiprocessors for each row.
+pub fn is_few(problem: &Problem<'_>, matrix: Matrix) -> bool {
+    let multiprocessors = u64::from(problem.card.multiprocessors);
+    2 * matrix.rows < multiprocessors || matrix.rows * matrix.cols <= threads(problem) * OF_WAVE
+}
+
 /// Threads that the card holds at a time.
-pub fn threads(problem: &Problem<'_>) -> u64 {
+fn threads(problem: &Problem<'_>) -> u64 {
     u64::from(problem.card.multiprocessors) * u64::from(problem.card.threads_per_multiprocessor)
 }
 
@@ -240,9 +248,7 @@ pub fn committed(problem: &Problem<'_>, matrix: Matrix) -> Shape {
         17..=64 => Shape::Groups { lanes: 32, rows: 1, vectors: 2, width },
         65..=512 => Shape::Block { block: 256, vectors: 2 },
         // Where rows are many, blocks of different rows hide each other's trips to memory, and none waits for a cluster.
-        513..=4096 if !problem.is_lesson && matrix.rows >= 2 * u64::from(problem.card.multiprocessors) => {
-            stream(problem, 256)
-        }
+        513..=4096 if matrix.rows >= 2 * u64::from(problem.card.multiprocessors) => stream(problem, 256),
         513..=4096 if problem.card.clusters_of(8) > 0 => Shape::Cluster { blocks: 8, block: 256, vectors: 2 },
         _ => parts(problem, matrix, 256, 2),
     }

@@ -226,8 +226,8 @@ impl<'e> Bench<'e> {
             ..Pass::new(exercise.entry(case.ty, case.block), grid, case.block.into(), args)
         };
         let results = case.ty.holding(matrix.rows * exercise.op.row_bytes(case.ty));
-        let plan = Plan { passes: vec![pass], sums: vec![results], written: OUT, ..Plan::default() };
-        Planned { plan, layout: case.layout(), ..Planned::default() }
+        let plan = Plan { passes: vec![pass], sums: vec![results], ..Plan::default() };
+        Planned { plan, layout: case.layout(), written: OUT, ..Planned::default() }
     }
 
     /// Every launch that takes the input to one value, or to one for each row.
@@ -252,7 +252,8 @@ impl<'e> Bench<'e> {
                 Plan { passes: vec![pass], sums: vec![result], ..Plan::default() }
             }
         };
-        Plan { state_words: exercise.state_words, written: OUT, ..plan }.into()
+        let plan = Plan { state_words: exercise.state_words, ..plan };
+        Planned { plan, written: OUT, ..Planned::default() }
     }
 
     fn grid(&self, elements: u64, block: u32) -> u32 {

@@ -1,5 +1,5 @@
 //! Sums of one array in one launch, chapter 8's `single_pass`: shapes for inputs of some size, found by measuring, and the
-//! instances that are compiled.
+//! instances that are compiled. Chapter 9's operators share an input out in the same ways.
 
 use crate::element::Type;
 use crate::op::Op;
@@ -24,7 +24,18 @@ pub enum Share {
     ManyTiles,
 }
 
-/// Shape in which `single_pass` is launched for an input of some size.
+impl Share {
+    /// In names of kernels, and in chapter 9's file.
+    pub const fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Share::OneBlock => ("block", "ONE_BLOCK"),
+            Share::OneTile => ("tile", "ONE_TILE"),
+            Share::ManyTiles => ("tiles", "MANY_TILES"),
+        }
+    }
+}
+
+/// Shape in which an array of some size is shared out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Way in which the input is shared out.
@@ -57,37 +68,42 @@ pub const INSTANCES: [(Share, u32, u32); 12] = [
     (Share::ManyTiles, 512, 8),
 ];
 
-/// The shape for `vectors` vectors of 16 bytes on a card with `m` multiprocessors, found by measuring on an H200
-///.
+/// The shape for `vectors` vectors of 16 bytes on a card with `m` multiprocessors, found by measuring on an H200.
 ///
 /// Small inputs take one block, because a message between blocks costs as much as reading some 64 KiB. Then each block has
 /// one tile, and tiles grow before the messages get too many. Large inputs take as many blocks as fill the card, and each
 /// takes many tiles.
 fn shape(ty: Type, vectors: u64, m: u32, overlap: bool) -> Shape {
-    match vectors {
+    in_one_block(vectors).unwrap_or_else(|| match (ty, overlap) {
+        (Type::I32, false) => integers(vectors, m),
+        (Type::I32, true) => integers_overlapping(vectors, m),
+        (_, false) => floats(ty, vectors, m),
+        (_, true) => floats_overlapping(ty, vectors, m),
+    })
+}
+
+/// The shape of one block that takes all, for inputs that are so small.
+pub(super) fn in_one_block(vectors: u64) -> Option<Shape> {
+    Some(match vectors {
         0..=256 => one_block(32, 8),
         257..=512 => one_block(128, 4),
         513..=2048 => one_block(256, 8),
         2049..=4096 => one_block(512, 8),
-        _ => match (ty, overlap) {
-            (Type::I32, false) => integers(vectors, m),
-            (Type::I32, true) => integers_overlapping(vectors, m),
-            (_, false) => floats(ty, vectors, m),
-            (_, true) => floats_overlapping(ty, vectors, m),
-        },
-    }
+        _ => return None,
+    })
 }
 
 fn one_block(block: u32, unroll: u32) -> Shape {
     Shape { share: Share::OneBlock, block, unroll, grid: 1, spread: false, ahead: unroll }
 }
 
-fn tiles(vectors: u64, block: u32, unroll: u32) -> u32 {
+/// Tiles of such blocks.
+pub(super) fn tiles(vectors: u64, block: u32, unroll: u32) -> u32 {
     vectors.div_ceil(u64::from(block * unroll)) as u32
 }
 
 /// A tile a block, spread over at least `grid` blocks so that each has the same to do.
-fn spread(vectors: u64, (block, unroll): (u32, u32), grid: u32) -> Shape {
+pub(super) fn spread(vectors: u64, (block, unroll): (u32, u32), grid: u32) -> Shape {
     let grid = grid.max(tiles(vectors, block, unroll));
     Shape { share: Share::OneTile, block, unroll, grid, spread: true, ahead: unroll }
 }
@@ -97,7 +113,8 @@ fn tile(vectors: u64, (block, unroll): (u32, u32)) -> Shape {
     Shape { spread: false, ..spread(vectors, (block, unroll), 1) }
 }
 
-fn many_tiles(block: u32, unroll: u32, grid: u32, ahead: u32) -> Shape {
+/// Blocks that take tiles in turns.
+pub(super) fn many_tiles(block: u32, unroll: u32, grid: u32, ahead: u32) -> Shape {
     Shape { share: Share::ManyTiles, block, unroll, grid, spread: false, ahead }
 }
 
@@ -142,7 +159,7 @@ fn half_of(m: u32) -> u32 {
 
 /// Floats wait for a message from every block. One look by one warp is enough for 64 of them, so that blocks grow before
 /// they get more.
-fn floats(ty: Type, vectors: u64, m: u32) -> Shape {
+pub(super) fn floats(ty: Type, vectors: u64, m: u32) -> Shape {
     let count = |block, unroll| tiles(vectors, block, unroll);
     let half = if ty == Type::F64 { (m / 2).max(1) } else { half_of(m) };
     let few = |tiles: u32| if tiles <= 48 { 48.min(half) } else { half };
@@ -214,11 +231,7 @@ pub fn plan_for(problem: &Problem<'_>, shape: Shape) -> Plan {
     let of_thread = u64::from(per_vector.ilog2() + unroll.ilog2()) + tiles + 1;
     let of_block = u64::from(per_vector.ilog2()) + 10;
     let messages = u64::from(grid.div_ceil(32)) + 1;
-    let share = match share {
-        Share::OneBlock => "block",
-        Share::OneTile => "tile",
-        Share::ManyTiles => "tiles",
-    };
+    let (share, _) = share.names();
     let overlap = if overlaps { "overlap_" } else { "" };
     let kernel = problem.entry("single_pass", &format!("{overlap}{share}_t{block}u{unroll}"));
     let (out, slots, spread) = (Arg::Sums(0), Arg::State, Arg::U32(spread.into()));

@@ -16,7 +16,7 @@ use crate::reduction::Reduction;
 use crate::team::{Endings, Shape};
 
 /// Types of logits that have kernels.
-pub(super) const TYPES: [Type; 2] = [Type::F32, Type::BF16];
+const TYPES: [Type; 2] = [Type::F32, Type::BF16];
 /// Rows of one block of the launch that adds up losses, at least, and its blocks at most.
 const OF_TOTAL: u64 = 2048;
 const TOTALS: u64 = 1024;
@@ -142,7 +142,8 @@ impl CrossEntropy {
             (_, LossReduction::Sum) => 0f32.to_le_bytes().to_vec(),
             (_, LossReduction::Mean) => f32::NAN.to_le_bytes().to_vec(),
         };
-        Reduction::made(card, self.op().name(), self.ty, self.rules(), plan, nothing, format!("{self:?}"))
+        let (what, rules, shape) = (self.op().name(), self.rules(), format!("{self:?}"));
+        Reduction { what, ty: self.ty, rules, plan, nothing, shape, lesson: "" }.on(card)
     }
 
     fn op(&self) -> Op {
@@ -151,12 +152,7 @@ impl CrossEntropy {
 
     fn check(&self) -> Result<()> {
         let CrossEntropy { ty, label_bits, smoothing, .. } = *self;
-        if let Some(why) = self.op().refusal(ty) {
-            return Err(Error::Unsupported { op: self.op(), ty, why });
-        }
-        if !TYPES.contains(&ty) {
-            return Err(Error::NoKernels { op: self.op(), ty, layout: "rows" });
-        }
+        check_type(self.op(), ty)?;
         if !matches!(label_bits, 32 | 64) {
             return Err(Error::Bits { what: "labels", got: label_bits });
         }
@@ -252,7 +248,6 @@ impl CrossEntropy {
             Shape::Cluster { .. } | Shape::Parts { .. } => unreachable!("no shape of losses"),
         };
         let none = Arg::U64(0);
-        let operand = |has, role| if has { Arg::Operand(role) } else { none };
         let args = vec![
             Arg::Input,
             none,
@@ -262,12 +257,12 @@ impl CrossEntropy {
             Arg::U64(pitch),
             Arg::Labels,
             Arg::U32(self.label_bits),
-            operand(self.is_backward, Role::Gradients),
+            Arg::optional(Role::Gradients, self.is_backward),
             Arg::U32(u32::from(!self.one_gradient)),
             Arg::U64(self.ignore_index as u64),
             Arg::U32(self.smoothing.to_bits()),
-            operand(self.has_logsumexp, Role::Logsumexp),
-            operand(self.has_flag, Role::Flag),
+            Arg::optional(Role::Logsumexp, self.has_logsumexp),
+            Arg::optional(Role::Flag, self.has_flag),
             counted,
             Arg::U32(lanes),
         ];
@@ -298,6 +293,15 @@ impl CrossEntropy {
         ];
         // Sums are in doubles, and rounded once.
         Pass { elements: rows, additions: 1, ..Pass::new("loss_total".to_owned(), self.totals(), 256, args) }
+    }
+}
+
+/// Refuses a type that an operation does not take, and one without kernels.
+pub(super) fn check_type(op: Op, ty: Type) -> Result<()> {
+    match op.refusal(ty) {
+        Some(why) => Err(Error::Unsupported { op, ty, why }),
+        None if TYPES.contains(&ty) => Ok(()),
+        None => Err(Error::NoKernels { op, ty, layout: "rows" }),
     }
 }
 

@@ -112,7 +112,8 @@ impl Softmax {
     pub fn reduction(&self, card: &Card) -> Result<Reduction> {
         self.check()?;
         let plan = if self.matrix.rows == 0 { Plan::default() } else { self.plan(card) };
-        Reduction::made(card, self.op().name(), self.ty, self.rules(), plan, Vec::new(), format!("{self:?}"))
+        let (what, rules, shape) = (self.op().name(), self.rules(), format!("{self:?}"));
+        Reduction { what, ty: self.ty, rules, plan, nothing: Vec::new(), shape, lesson: "" }.on(card)
     }
 
     fn op(&self) -> Op {
@@ -132,13 +133,8 @@ impl Softmax {
     }
 
     fn check(&self) -> Result<()> {
-        let (op, ty) = (self.op(), self.ty);
-        if let Some(why) = op.refusal(ty) {
-            return Err(Error::Unsupported { op, ty, why });
-        }
-        if !loss::TYPES.contains(&ty) {
-            return Err(Error::NoKernels { op, ty, layout: "rows" });
-        }
+        let ty = self.ty;
+        loss::check_type(self.op(), ty)?;
         let parameter = |what, got: String, range| Error::Parameter { what, got, range };
         if !self.scale.is_finite() {
             return Err(parameter("scale", self.scale.to_string(), "finite numbers"));
@@ -208,24 +204,23 @@ impl Softmax {
 
     fn args(&self, lanes: u32) -> Vec<Arg> {
         let Matrix { rows, cols, pitch } = self.matrix;
-        let operand = |has, role| if has { Arg::Operand(role) } else { Arg::U64(0) };
         let Causal { rows: period, offset } = self.causal.unwrap_or(Causal { rows: 0, offset: 0 });
         // Beyond these, a row sees all columns or none.
         let most = COUNT_MAX as i64;
         vec![
             Arg::Input,
-            operand(self.is_backward, Role::Other),
+            Arg::optional(Role::Other, self.is_backward),
             Arg::Sums(0),
             Arg::U64(rows),
             Arg::U32(cols as u32),
             Arg::U64(pitch),
-            operand(self.mask().is_some(), Role::Mask),
+            Arg::optional(Role::Mask, self.mask().is_some()),
             Arg::U64(self.mask_pitch.unwrap_or(0)),
-            operand(self.has_lengths, Role::Lengths),
+            Arg::optional(Role::Lengths, self.has_lengths),
             Arg::U32(period as u32),
             Arg::U64(offset.clamp(-most, most) as u64),
             Arg::U32(self.scale.to_bits()),
-            operand(self.has_logsumexp && !self.is_backward, Role::Logsumexp),
+            Arg::optional(Role::Logsumexp, self.has_logsumexp && !self.is_backward),
             Arg::U32(u32::from(self.is_log)),
             Arg::U32(lanes),
         ]

@@ -105,7 +105,8 @@ impl Norm {
         }
         let is_nothing = rows == 0 || (cols == 0 && !self.saves);
         let plan = if is_nothing { Plan::default() } else { task.plan() };
-        Reduction::made(card, self.op().name(), self.ty, rules, plan, Vec::new(), format!("{self:?}"))
+        let (what, shape) = (self.op().name(), format!("{self:?}"));
+        Reduction { what, ty: self.ty, rules, plan, nothing: Vec::new(), shape, lesson: "" }.on(card)
     }
 
     /// The launches of the way back, from what was saved.
@@ -136,7 +137,8 @@ impl Norm {
         }
         let plan = if cols == 0 { Plan::default() } else { self.way_back(card) };
         let what = if self.is_centred { Op::LayerNormBackward } else { Op::RmsNormBackward };
-        Reduction::made(card, what.name(), self.ty, rules, plan, Vec::new(), format!("back {self:?}"))
+        let (what, shape) = (what.name(), format!("back {self:?}"));
+        Reduction { what, ty: self.ty, rules, plan, nothing: Vec::new(), shape, lesson: "" }.on(card)
     }
 
     fn op(&self) -> Op {
@@ -216,10 +218,7 @@ impl Norm {
     /// Adds up what so many teams have for their columns.
     fn gradients_pass(&self, teams: u64) -> Pass {
         let cols = self.matrix.cols;
-        let operand = |role| {
-            let is_there = self.column_gradients().any(|(found, _)| found == role);
-            if is_there { Arg::Operand(role) } else { Arg::U64(0) }
-        };
+        let operand = |role| Arg::optional(role, self.column_gradients().any(|(found, _)| found == role));
         let format = format(self.gradients.unwrap_or(Type::F32));
         let args = vec![
             Arg::Sums(0),
@@ -332,11 +331,10 @@ impl Task {
     pub fn plan(&self) -> Plan {
         let Norm { matrix: Matrix { rows, cols, .. }, has_residual, saves, is_centred, biases, .. } = self.norm;
         let team = Team::of(cols, BLOCK);
-        let given = |role, is_there| if is_there { Arg::Operand(role) } else { Arg::U64(0) };
         let other = if has_residual { Arg::Other } else { Arg::U64(0) };
-        let saved = [given(Role::Means, saves && is_centred), given(Role::Deviations, saves)];
+        let saved = [Arg::optional(Role::Means, saves && is_centred), Arg::optional(Role::Deviations, saves)];
         let biases = if biases.is_some() { Arg::Biases } else { Arg::U64(0) };
-        let args = self.args(other, given(Role::Sum, has_residual), saved, biases);
+        let args = self.args(other, Arg::optional(Role::Sum, has_residual), saved, biases);
         let mut pass = self.pass("norm", team, rows, args);
         if let Team::Lanes(lanes) = team {
             pass.geometry.grid[0] = rows.div_ceil(256 / lanes) as u32;
@@ -347,7 +345,7 @@ impl Task {
 
     fn back_args(&self, has_columns: bool) -> Vec<Arg> {
         let sums = if has_columns { Arg::Sums(0) } else { Arg::U64(0) };
-        let means = if self.norm.is_centred { Arg::Operand(Role::Means) } else { Arg::U64(0) };
+        let means = Arg::optional(Role::Means, self.norm.is_centred);
         self.args(Arg::Other, sums, [means, Arg::Operand(Role::Deviations)], Arg::U64(0))
     }
 

@@ -4,14 +4,12 @@ use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan, Problem};
 use crate::team::{
-    Endings, Kernels, Roundings, Shape, Team, committed, first_to_hold, held_by_block, lanes_of_elements, parts,
-    stream, threads,
+    Endings, Kernels, Roundings, Shape, Team, committed, first_to_hold, held_by_block, is_few, lanes_of_elements,
+    parts, stream,
 };
 
 /// Elements of a row that are a warp's; backward, where a barrier for each row would be one in every turn, twice as many.
 const OF_WARP: u64 = 512;
-/// Elements of each thread, where all threads of a problem are resident at once.
-const OF_WAVE: u64 = 8;
 /// Elements that a thread of a block holds. Backward it has two inputs, and sums of two kinds.
 const FORWARD: u64 = 32;
 const BACKWARD: u64 = 16;
@@ -61,8 +59,7 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
         return backward_shape(problem, matrix);
     }
     // If nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
-    let multiprocessors = u64::from(problem.card.multiprocessors);
-    let is_few = 2 * matrix.rows < multiprocessors || matrix.rows * matrix.cols <= threads(problem) * OF_WAVE;
+    let is_few = is_few(problem, matrix);
     let of_warp = if per > 4 && !is_few { 2 * OF_WARP } else { OF_WARP };
     if matrix.cols <= of_warp {
         // Two vectors of halves have the bytes of a row on their way that make the trip worth it.

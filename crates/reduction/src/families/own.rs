@@ -76,15 +76,13 @@ impl Operator {
             return Err(Error::TooMany { what: "elements", got: n, most: u32::MAX.into() });
         }
         let size = self.ty.bytes();
-        // The largest power of two that every result begins at.
-        let multiple = 1 << self.result_bytes.trailing_zeros().min(4);
         let rules = vec![
             Rule::read(Role::Input, self.ty.name(), n * size, size),
-            Rule::written(Role::Out, self.result, self.result_bytes, multiple),
+            Rule::results(self.result, self.result_bytes, 1),
         ];
         let shape = format!("{} {} {} {n}", self.name, self.cuda, self.ty);
-        let made = Reduction::made(card, self.name, self.ty, rules, self.plan(n, card), Vec::new(), shape)?;
-        Ok(made.by(operators::LESSON))
+        let (plan, lesson) = (self.plan(n, card), operators::LESSON);
+        Reduction { what: self.name, ty: self.ty, rules, plan, nothing: Vec::new(), shape, lesson }.on(card)
     }
 
     fn check(&self) -> Result<()> {

@@ -80,6 +80,7 @@ impl QuantisedNorm {
         rules.push(Rule::written(Role::Out, results.name(), span(matrix), 1));
         rules.push(Rule::written(Role::Scales, "f32", 4 * matrix.rows, 4));
         let plan = if matrix.rows == 0 { Plan::default() } else { task.plan() };
-        Reduction::made(card, "quantised_rms_norm", ty, rules, plan, Vec::new(), format!("{self:?}"))
+        let (what, shape) = ("quantised_rms_norm", format!("{self:?}"));
+        Reduction { what, ty, rules, plan, nothing: Vec::new(), shape, lesson: "" }.on(card)
     }
 }

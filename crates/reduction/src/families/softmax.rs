@@ -4,14 +4,12 @@ use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::{Arg, Plan, Problem};
 use crate::team::{
-    Endings, Kernels, Roundings, Shape, Team, committed, first_to_hold, held_by_block, lanes_of_elements, parts,
-    stream, threads,
+    Endings, Kernels, Roundings, Shape, Team, committed, first_to_hold, held_by_block, is_few, lanes_of_elements,
+    parts, stream,
 };
 
 /// Elements of a row that are a warp's.
 const OF_WARP: u64 = 512;
-/// Elements of each thread, where all threads of a problem are resident at once.
-const OF_WAVE: u64 = 8;
 /// Elements of a row from which on it is only read, not held, where it has one result.
 const OF_STREAM: u64 = 4096;
 
@@ -41,8 +39,7 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     }
     let is_each = problem.op.is_per_element();
     // If nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
-    let multiprocessors = u64::from(problem.card.multiprocessors);
-    let is_few = 2 * matrix.rows < multiprocessors || matrix.rows * matrix.cols <= threads(problem) * OF_WAVE;
+    let is_few = is_few(problem, matrix);
     let is_light = problem.op.arrays() == 1 && is_each;
     let of_warp = if per > 4 && is_light && !is_few { 2 * OF_WARP } else { OF_WARP };
     if matrix.cols <= of_warp {

@@ -27,9 +27,8 @@ pub struct Call<'a> {
 impl Prepared {
     /// Begins a call on the workspace's stream.
     pub fn call<'a>(&'a self, workspace: &'a mut Workspace) -> Call<'a> {
-        let is_other = workspace.stream().context() != &self.context;
+        let refused = self.check(workspace).err();
         let (stream, parts) = workspace.parts();
-        let refused = is_other.then_some(Error::OtherContext { what: "the workspace" });
         let (operands, guards) = (Operands::default(), Default::default());
         Call { prepared: self, stream, parts, operands, guards, refused }
     }
@@ -44,12 +43,15 @@ impl Prepared {
     /// # Errors
     /// Those of [`Call::run`].
     pub unsafe fn enqueue(&self, workspace: &mut Workspace, operands: &Operands) -> Result<()> {
-        if workspace.stream().context() != &self.context {
-            return Err(Error::OtherContext { what: "the workspace" });
-        }
+        self.check(workspace)?;
         let (stream, mut parts) = workspace.parts();
         // SAFETY: the caller's promise.
         unsafe { self.launch(operands, &mut parts, stream) }
+    }
+
+    fn check(&self, workspace: &Workspace) -> Result<()> {
+        let is_own = workspace.stream().context() == &self.context;
+        if is_own { Ok(()) } else { Err(Error::OtherContext { what: "the workspace" }) }
     }
 
     /// # Safety
@@ -92,12 +94,9 @@ impl<'a> Call<'a> {
 
     /// An operand that is read, of any role. Offsets have a call of their own.
     pub fn read<T: Value>(mut self, role: Role, slice: &'a impl DevicePtr<T>) -> Self {
-        if role == Role::Offsets {
-            self.refuse(Error::Operand {
-                what: "a call",
-                operand: role.name(),
-                problem: "are named by `offsets`, which is unsafe",
-            });
+        self.check_named(role);
+        if self.prepared.reduction.rule(role).is_some_and(|rule| rule.is_written) {
+            self.refuse_operand(role, "is written, and named by `write`");
         }
         self.name_read(role, slice);
         self
@@ -105,6 +104,7 @@ impl<'a> Call<'a> {
 
     /// An operand that is written, of any role.
     pub fn write<T: Value>(mut self, role: Role, slice: &'a mut impl DevicePtrMut<T>) -> Self {
+        self.check_named(role);
         self.check_type::<T>(role);
         self.check_context(role, slice);
         let bytes = slice.num_bytes() as u64;
@@ -141,6 +141,17 @@ impl<'a> Call<'a> {
         self.refused.get_or_insert(error);
     }
 
+    fn refuse_operand(&mut self, role: Role, problem: &'static str) {
+        self.refuse(Error::Operand { what: "a call", operand: role.name(), problem });
+    }
+
+    /// Offsets decide where kernels read, so that no safe call names them.
+    fn check_named(&mut self, role: Role) {
+        if role == Role::Offsets {
+            self.refuse_operand(role, "are named by `offsets`, which is unsafe");
+        }
+    }
+
     fn check_type<T: Value>(&mut self, role: Role) {
         let expected = self.prepared.reduction.rule(role).map_or(T::NAME, |rule| rule.element);
         if expected != T::NAME {
@@ -164,7 +175,7 @@ impl<'a> Call<'a> {
 
     fn hold(&mut self, role: Role, memory: Memory, guard: SyncOnDrop<'a>) {
         if self.guards[role as usize].replace(guard).is_some() {
-            self.refuse(Error::Operand { what: "a call", operand: role.name(), problem: "is named twice" });
+            self.refuse_operand(role, "is named twice");
         }
         self.operands.set(role, memory);
     }

@@ -12,7 +12,7 @@ use reduction::families::rows;
 use reduction::{Layout, Op, Problem, Reduction, Type};
 
 use crate::gpu;
-use crate::trial::{KERNELS, bytes, on_gpu};
+use crate::trial::{IN_ORDER, bytes, on_gpu, run};
 
 /// Reduces the middle axis of a tensor and judges every result.
 fn passes(op: Op, ty: Type, [outer, reduced, inner]: [u64; 3], begin: usize) {
@@ -26,13 +26,7 @@ fn judged<T: Element>(op: Op, dims: [u64; 3], begin: usize, values: &[T]) {
     let reduction = Reduction::new(&Problem::new(op, T::TYPE, values.len() as u64, layout, card)).expect("a plan");
     let input = bytes(values);
     let operands = HostOperands { input: &input, begin: [begin * T::BYTES, 0, 0], ..HostOperands::default() };
-    let left = if on_gpu() {
-        gpu::run(&reduction, &operands, 2).expect("a run")
-    } else {
-        let (left, reports) = KERNELS.with(|kernels| kernels.run(&reduction, &operands, 2)).expect("a run");
-        assert!(reports.iter().all(|report| report.faults.is_empty()), "{op} of {dims:?}: {:?}", reports[0].faults);
-        left
-    };
+    let left = run(&reduction, &operands, IN_ORDER, &H200, 2).expect("a run");
     let [outer, reduced, inner] = dims.map(|dim| dim as usize);
     let results: Vec<&[u8]> = left.chunks_exact(op.row_bytes(T::TYPE) as usize).collect();
     assert_eq!(results.len(), outer * inner);

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, sys};
 use device::HostOperands;
-use reduction::{Error, Layout, Matrix, Memory, Op, Operands, Reducer, Reduction, Role, Type};
+use reduction::{Error, FoundInRow, Layout, Matrix, Memory, Op, Operands, Reducer, Reduction, Role, Type};
 
 use crate::trial::on_gpu;
 
@@ -38,12 +38,7 @@ fn memory(stream: &Arc<CudaStream>, slice: &CudaSlice<u8>) -> Memory {
     Memory { address, bytes: slice.len() as u64 }
 }
 
-/// Runs a reduction; the bytes of its results, or what the library says of its kernels.
-pub fn run(reduction: &Reduction, operands: &HostOperands<'_>, times: u32) -> Result<Vec<u8>, Error> {
-    run_all(reduction, operands, times).map(|(out, _)| out)
-}
-
-/// The same with what is left in each other operand.
+/// Runs a reduction; the bytes of its results and of its other operands, or what the library says of its kernels.
 pub fn run_all(
     reduction: &Reduction,
     operands: &HostOperands<'_>,
@@ -131,7 +126,7 @@ fn captured() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Refusals that need two contexts, and types.
+/// Refusals of operands by their types and by how they are named.
 fn refused() -> Result<(), Box<dyn std::error::Error>> {
     let stream = stream();
     let plan = REDUCER.plan(Op::Argmax, Type::F32, 12, Layout::Rows(Matrix::dense(3, 4)))?;
@@ -143,6 +138,17 @@ fn refused() -> Result<(), Box<dyn std::error::Error>> {
     assert!(matches!(error, Err(Error::OperandType { operand: "out", expected: "FoundInRow<f32>", .. })), "{error:?}");
     let error = plan.call(&mut workspace).input(&doubles).run();
     assert!(matches!(error, Err(Error::OperandType { operand: "input", got: "f64", .. })), "{error:?}");
+    let found = stream.clone_htod(&[FoundInRow::<f32>::default(); 3])?;
+    let error = plan.call(&mut workspace).input(&floats).read(Role::Out, &found).run();
+    let written = "is written, and named by `write`";
+    assert_eq!(
+        error,
+        Err(Error::Operand { what: "a call", operand: "out", problem: written }),
+        "results are not shared"
+    );
+    let mut offsets = stream.alloc_zeros::<u32>(2)?;
+    let error = plan.call(&mut workspace).input(&floats).write(Role::Offsets, &mut offsets).run();
+    assert!(matches!(error, Err(Error::Operand { operand: "offsets", .. })), "{error:?}");
     Ok(())
 }
 

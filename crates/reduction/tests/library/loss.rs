@@ -6,6 +6,7 @@ use reduction::card::H200;
 use reduction::{CrossEntropy, Error, LossReduction, Matrix, Role, Type};
 
 use crate::numbers::{Right, U, drawn, encode, half_step, rounded, run};
+use crate::trial::IN_ORDER;
 
 /// Facts about a row of logits.
 struct Row<'a> {
@@ -88,7 +89,7 @@ impl Trial {
             if row % 5 == 3 || cols == 0 { problem.ignore_index } else { ((7 * row + pitch) % cols) as i64 }
         };
         let labels = (0..rows).map(label).collect();
-        let schedule = Schedule::Independent { seed: None };
+        let schedule = IN_ORDER;
         Trial { problem, logits, labels, begin: [0; 3], in_place: false, schedule }
     }
 

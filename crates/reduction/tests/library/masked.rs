@@ -6,6 +6,7 @@ use reduction::card::H200;
 use reduction::{Error, Matrix, Role, Softmax, Type};
 
 use crate::numbers::{Right, U, drawn, encode, half_step, rounded, run};
+use crate::trial::IN_ORDER;
 
 const LEAST: f64 = f32::MIN_POSITIVE as f64;
 
@@ -89,7 +90,7 @@ impl Trial {
             gradients: drawn(pitch, 11, 1.0),
             begin: [0; 3],
             in_place: false,
-            schedule: Schedule::Independent { seed: None },
+            schedule: IN_ORDER,
         }
     }
 

@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 
-use device::{Checks, Choice, Device, HostOperand, Schedule, SimOptions};
+use device::{HostOperand, Schedule};
 use reduction::card::H200;
 use reduction::{Error, Matrix, Norm, Reduction, Role, Type};
 
 use crate::numbers::{encode, rounded};
-use crate::trial::KERNELS;
+use crate::trial::{IN_ORDER, simulated};
 
-const IN_ORDER: Schedule = Schedule::Independent { seed: None };
 /// Largest error of a rounding to f32.
 const UNIT: f64 = 1.0 / (1u64 << 24) as f64;
 
@@ -57,13 +56,8 @@ pub fn run(reduction: &Reduction, held: &Held, over: &[(Role, Role)], begin: u64
             ..HostOperand::new(rule.role, held.get(&rule.role).unwrap_or(&filler[&rule.role]))
         })
         .collect();
-    let options = SimOptions { schedule, checks: Checks::ALL, card: Some(&H200), ..SimOptions::default() };
-    let device = Device::open(Choice::Sim, options).expect("the simulator is always here");
-    let ran = KERNELS.with(|kernels| kernels.on(&device).run_any(reduction, &operands, 1));
-    let (left, reports) = ran.unwrap_or_else(|error| panic!("{reduction:?}: {error}"));
-    for report in &reports {
-        assert!(report.faults.is_empty(), "{reduction:?}: {:?}", report.faults);
-    }
+    let left = simulated(reduction, schedule, &H200, |kernels| kernels.run_any(reduction, &operands, 1));
+    let left = left.unwrap_or_else(|error| panic!("{reduction:?}: {error}"));
     operands.iter().map(|operand| operand.role).zip(left).collect()
 }
 

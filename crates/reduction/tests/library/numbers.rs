@@ -1,13 +1,12 @@
 //! Runs whose elements are doubles on the host, for families that the course's references do not know.
 
-use device::{Checks, Choice, Device, HostOperands, Schedule, SimOptions};
+use device::{HostOperands, Schedule};
 use lab::element::Element;
 use lab::with_type;
 use reduction::card::H200;
 use reduction::{Reduction, Type};
 
-use crate::gpu;
-use crate::trial::{KERNELS, on_gpu};
+use crate::trial;
 
 /// Unit roundoff of floats.
 pub const U: f64 = f32::EPSILON as f64 / 2.0;
@@ -69,15 +68,6 @@ pub fn half_step(ty: Type, size: f64) -> f64 {
 /// Runs a reduction twice over one workspace, or once in place; the bytes of its results and of its other operands.
 pub fn run(reduction: &Reduction, operands: &HostOperands<'_>, schedule: Schedule) -> (Vec<u8>, Vec<Vec<u8>>) {
     let times = if operands.in_place { 1 } else { 2 };
-    if on_gpu() {
-        return gpu::run_all(reduction, operands, times).expect("kernels that load");
-    }
-    let options = SimOptions { schedule, checks: Checks::ALL, card: Some(&H200), ..SimOptions::default() };
-    let device = Device::open(Choice::Sim, options).expect("the simulator is always here");
-    let run = KERNELS.with(|kernels| kernels.on(&device).run_all(reduction, operands, times));
-    let (out, others, reports) = run.unwrap_or_else(|error| panic!("{reduction:?}: {error}"));
-    for report in &reports {
-        assert!(report.faults.is_empty(), "{reduction:?}: {:?}", report.faults);
-    }
-    (out, others)
+    let left = trial::run_all(reduction, operands, schedule, &H200, times);
+    left.unwrap_or_else(|error| panic!("{reduction:?}: {error}"))
 }

@@ -5,7 +5,7 @@ use lab::element::Element;
 use reduction::card::H200;
 use reduction::{Error, Operator, Type};
 
-use crate::trial::{bytes, can_compile, run};
+use crate::trial::{IN_ORDER, bytes, can_compile, run};
 
 const GCD: &str = "struct Gcd {
     using In = int;
@@ -133,7 +133,7 @@ fn what_the_compiler_says_has_the_lines_of_the_text() {
     let said = |operator: &Operator| {
         let reduction = operator.reduction(9, &H200).expect("a plan");
         let operands = HostOperands { input: &[0; 36], ..HostOperands::default() };
-        run(&reduction, &operands, Schedule::Independent { seed: None }, &H200, 1).expect_err("it does not compile")
+        run(&reduction, &operands, IN_ORDER, &H200, 1).expect_err("it does not compile")
     };
     let contains = |said: String, expected: &str| assert!(said.contains(expected), "{said}");
     let misspelt = GCD.replace("x < 0", "y < 0");

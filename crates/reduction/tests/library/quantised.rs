@@ -7,8 +7,8 @@ use reduction::{Code, Error, Matrix, Norm, QuantisedNorm, Role, Type};
 
 use crate::normalise::{Held, changed, elements, encoded, moments, numbers, run};
 use crate::numbers::rounded;
+use crate::trial::IN_ORDER;
 
-const IN_ORDER: Schedule = Schedule::Independent { seed: None };
 const UNIT: f64 = 1.0 / (1u64 << 24) as f64;
 const CODES: [Code; 2] = [Code::E4M3, Code::I8];
 

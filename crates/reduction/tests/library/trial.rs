@@ -1,7 +1,7 @@
 //! A run of a reduction on the simulator, judged.
 
 use crate::gpu;
-use device::{Checks, Choice, Device, HostOperands, Reductions, Schedule, SimOptions};
+use device::{Checks, Choice, Device, HostOperands, Reductions, Report, Schedule, SimOptions};
 use lab::element::Element;
 use lab::input::random_for;
 use lab::op::OnHost as _;
@@ -14,11 +14,14 @@ use reduction::{Card, Matrix, Op, Problem, Reduction, Role, Type};
 
 thread_local! {
     /// The simulator by default, with the committed kernels.
-    pub static KERNELS: Reductions<'static> = {
+    static KERNELS: Reductions<'static> = {
         let device = Device::open(Choice::Sim, SimOptions::default()).expect("the simulator is always here");
         Reductions::new(Box::leak(Box::new(device)), &built_root()).expect("committed kernels")
     };
 }
+
+/// Order without a seed, in which lanes stay together where the program lets them.
+pub const IN_ORDER: Schedule = Schedule::Independent { seed: None };
 
 /// A reduction to run.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +61,7 @@ impl Trial {
             begin: [0; 3],
             in_place: false,
             targets: (64, true),
-            schedule: Schedule::Independent { seed: None },
+            schedule: IN_ORDER,
             times: 1,
             card: &H200,
             on_demand: false,
@@ -207,13 +210,39 @@ pub fn run(
     card: &'static Card,
     times: u32,
 ) -> Result<Vec<u8>, String> {
+    run_all(reduction, operands, schedule, card, times).map(|(out, _)| out)
+}
+
+/// The same with what is left in each other operand.
+pub fn run_all(
+    reduction: &Reduction,
+    operands: &HostOperands<'_>,
+    schedule: Schedule,
+    card: &'static Card,
+    times: u32,
+) -> Result<(Vec<u8>, Vec<Vec<u8>>), String> {
     if on_gpu() {
-        return gpu::run(reduction, operands, times).map_err(|error| error.to_string());
+        return gpu::run_all(reduction, operands, times).map_err(|error| error.to_string());
     }
+    simulated(reduction, schedule, card, |kernels| {
+        let (out, others, reports) = kernels.run_all(reduction, operands, times)?;
+        Ok(((out, others), reports))
+    })
+}
+
+/// What a run on the simulator leaves, as if it were this card, or what the library said.
+///
+/// # Panics
+/// If a launch has a fault.
+pub fn simulated<L>(
+    reduction: &Reduction,
+    schedule: Schedule,
+    card: &'static Card,
+    run: impl FnOnce(&Reductions<'_>) -> Result<(L, Vec<Report>), device::Error>,
+) -> Result<L, String> {
     let options = SimOptions { schedule, checks: Checks::ALL, card: Some(card), ..SimOptions::default() };
     let device = Device::open(Choice::Sim, options).expect("the simulator is always here");
-    let run = KERNELS.with(|kernels| kernels.on(&device).run(reduction, operands, times));
-    let (left, reports) = run.map_err(|error| error.to_string())?;
+    let (left, reports) = KERNELS.with(|kernels| run(&kernels.on(&device))).map_err(|error| error.to_string())?;
     for report in &reports {
         assert!(report.faults.is_empty(), "{}: {:?}", reduction.plan().kernels().join(" "), report.faults);
     }
