@@ -1,6 +1,7 @@
 //! Puts the kernels' PTX into the crate, one text for each kernel, so that a program loads the few that it launches; with the feature
 //! `nvrtc` also the CUDA that other shapes are compiled from.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -32,7 +33,7 @@ fn main() {
         let path = folder.join("ptx").join(file);
         println!("cargo:rerun-if-changed={}", path.display());
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        for (name, body, target) in entries(&text) {
+        for (name, body, target) in entries(&unfolded(&text)) {
             writeln!(table, "    ({name:?}, {target}, {}, {}),", all.len(), body.len()).expect("a string grows");
             all.push_str(&body);
         }
@@ -51,6 +52,24 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
+/// PTX with the lines that it has by their number in a table at its end, where `&` is the entry's name: `ptx::unfold` in the course,
+/// which a package of this crate alone has not.
+fn unfolded(text: &str) -> String {
+    let number = |word: &str| word.strip_prefix('.').is_some_and(|number| number.parse::<u32>().is_ok());
+    let row = |line| str::split_once(line, ' ').filter(|(word, _)| number(word));
+    let rows: HashMap<&str, &str> = text.lines().rev().map_while(row).collect();
+    let mut out = String::with_capacity(text.len() * 2);
+    let mut entry = "";
+    for line in text.lines().filter(|line| row(line).is_none()) {
+        if let Some(rest) = line.strip_prefix(".visible .entry ") {
+            entry = rest.split('(').next().unwrap_or_default().trim();
+        }
+        out += &rows.get(line).map_or_else(|| line.to_owned(), |row| row.replacen('&', entry, 1));
+        out.push('\n');
+    }
+    out
+}
+
 /// Name, own text and target of each entry. Lines of the source are left out; variables go with the entry that names them.
 fn entries(text: &str) -> Vec<(String, String, u32)> {
     let (mut version, mut target) = (String::new(), String::new());
@@ -65,10 +84,7 @@ fn entries(text: &str) -> Vec<(String, String, u32)> {
             let name = rest.split('(').next().unwrap_or_default().trim().to_owned();
             entries.push((name, format!("{line}\n")));
         } else if in_entry {
-            // Lines of the source, in PTX's own form or by their number in a table.
-            let is_line =
-                word == ".loc" || word.as_bytes().get(1).is_some_and(u8::is_ascii_digit) && word.starts_with('.');
-            if !is_line && word != "//" && !word.is_empty() {
+            if word != ".loc" && word != "//" && !word.is_empty() {
                 let (_, body) = entries.last_mut().expect("it has begun");
                 body.push_str(line);
                 body.push('\n');

@@ -1,13 +1,18 @@
-//! Folded PTX: each line of a source is named once, in a table at the end of the file, and by its number where it is used.
-//!
-//! The line information of a kernel with many templates is a third of its text, and says the same few things again and again:
+//! Folded PTX: a line that a file says again and again stands once, in a table at the end of the file, and by its number where it
+//! is used. Kernels made from one template have most of their lines in common, and so the source's lines behind them. In a row of
+//! the table `&` is the name of the entry that uses it:
 //!
 //! ```text
+//! .visible .entry sum(
+//! .9
+//! )
+//! {
 //! .1
 //! add.f32 %f3, %f1, %f2;
 //! …
 //! .file 1 "sum.cu"
 //! .1 .loc 1 38 29, inlined_at 1 127 13
+//! .9 .param .u64 &_param_0
 //! ```
 
 use std::borrow::Cow;
@@ -15,53 +20,110 @@ use std::collections::HashMap;
 
 use crate::Index;
 
-/// The longest row that stands for a line: a table made by chance shall not make a short text a huge one.
+/// The longest row of the table, and the longest name in one: a table made by chance shall not make a short text a huge one.
 const ROW_BYTES_MAX: usize = 100;
+/// Stands for the entry's name in a row; PTX has it in constant expressions alone, which are never folded.
+const NAME: char = '&';
 
-/// PTX with its `.loc` in a table; they have to begin their lines. [`unfold`] gives back the text, if that ends with a line's end.
+/// PTX with its repeated lines in a table, the most frequent first; they have to begin without a blank. Text that has a table stays
+/// as it is. [`unfold`] gives back the text, if that ends with a line's end.
 pub fn fold(text: &str) -> String {
-    let mut numbers: HashMap<&str, usize> = HashMap::new();
-    let mut rows: Vec<&str> = Vec::new();
+    let mut uses: HashMap<Cow<'_, str>, usize> = HashMap::new();
+    let mut order: Vec<Cow<'_, str>> = Vec::new();
+    let mut entry = "";
+    for line in text.lines() {
+        entry = entry_of(line).unwrap_or(entry);
+        if row(line).is_some() {
+            return text.to_owned();
+        }
+        if let Some(row) = row_of(line, entry) {
+            let count = uses.entry(row).or_insert_with_key(|row| {
+                order.push(row.clone());
+                0
+            });
+            *count += 1;
+        }
+    }
+    order.sort_by_key(|row| std::cmp::Reverse(uses[row]));
+    let mut numbers: HashMap<Cow<'_, str>, String> = HashMap::new();
+    let mut table = String::new();
+    for row in order {
+        let number = format!(".{}", numbers.len() + 1);
+        // A row is worth its place if its uses save more than it takes.
+        if uses[&row] * row.len().saturating_sub(number.len()) > number.len() + row.len() + 2 {
+            table.extend([&number, " ", &row, "\n"]);
+            numbers.insert(row, number);
+        }
+    }
     let mut out = String::with_capacity(text.len());
     for line in text.lines() {
-        if !line.starts_with(".loc ") || line.len() > ROW_BYTES_MAX {
-            out.extend([line, "\n"]);
-            continue;
-        }
-        let number = *numbers.entry(line).or_insert_with(|| {
-            rows.push(line);
-            rows.len()
-        });
-        out.push_str(&format!(".{number}\n"));
+        entry = entry_of(line).unwrap_or(entry);
+        let number = row_of(line, entry).and_then(|row| numbers.get(&row));
+        out.extend([number.map_or(line, String::as_str), "\n"]);
     }
-    for (i, row) in rows.iter().enumerate() {
-        out.push_str(&format!(".{} {row}\n", i + 1));
-    }
-    out
+    out + &table
 }
 
-/// PTX with each `.loc` in its place, line for line; other PTX is as it is.
+/// The row that a line would have: lines of the source, and code that names registers, numbers and the entry's parameters alone. What
+/// an entry uses beside, and where it begins and ends, is found without unfolding.
+fn row_of<'t>(line: &'t str, entry: &str) -> Option<Cow<'t, str>> {
+    if line.len() > ROW_BYTES_MAX || line.contains([NAME, '"', '/']) {
+        return None;
+    }
+    if line.starts_with(".loc ") {
+        return Some(Cow::Borrowed(line));
+    }
+    let parameter = format!("{entry}_param_");
+    let row = if !entry.is_empty() && line.contains(&parameter) {
+        Cow::Owned(line.replacen(&parameter, &format!("{NAME}_param_"), 1))
+    } else {
+        Cow::Borrowed(line)
+    };
+    let code = if row.starts_with('@') { row.split_once(' ')?.1 } else { &row };
+    let is_code = code.starts_with(|first: char| first.is_ascii_lowercase());
+    if !is_code && !row.starts_with(".param ") && !row.starts_with(".reg ") {
+        return None;
+    }
+    // Behind the name of the operation.
+    let mut operands = code.split(|at: char| !(at.is_alphanumeric() || "_$.%".contains(at) || at == NAME)).skip(1);
+    let is_symbol = |word: &str| word.starts_with(|first: char| first.is_alphabetic() || "_$".contains(first));
+    (!operands.any(is_symbol)).then_some(row)
+}
+
+/// The entry that a line begins, if its name may stand in rows.
+fn entry_of(line: &str) -> Option<&str> {
+    let name = line.strip_prefix(".visible .entry ")?.split('(').next()?.trim();
+    Some(if name.len() > ROW_BYTES_MAX { "" } else { name })
+}
+
+/// PTX with each folded line in its place, line for line; other PTX is as it is.
 pub fn unfold(text: &str) -> Cow<'_, str> {
     let rows: HashMap<&str, &str> = text.trim_end().lines().rev().map_while(row).collect();
     if rows.is_empty() {
         return Cow::Borrowed(text);
     }
     // Programs load a lesson often: what lies between two numbers is copied in one go.
-    let mut out = String::with_capacity(text.len() * 3 / 2);
+    let mut out = String::with_capacity(text.len() * 2);
     let bytes = text.as_bytes();
-    let (mut copied, mut begin) = (0, 0);
+    let (mut copied, mut begin, mut entry) = (0, 0, "");
     while begin < bytes.len() {
         let end = bytes[begin..].iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |len| begin + len + 1);
+        let line = &text[begin..end];
         if matches!(bytes[begin..end], [b'.', b'0'..=b'9', ..]) {
-            let line = &text[begin..end];
             let number = line.trim_end();
-            if let Some(loc) = rows.get(number) {
-                out.extend([&text[copied..begin], *loc]);
+            if let Some(row) = rows.get(number) {
+                out.push_str(&text[copied..begin]);
+                match row.split_once(NAME) {
+                    Some((before, behind)) => out.extend([before, entry, behind]),
+                    None => out.push_str(row),
+                }
                 copied = begin + number.len();
             } else if row(line).is_some() {
                 out.push_str(&text[copied..begin]);
                 copied = end;
             }
+        } else if bytes[begin] == b'.' {
+            entry = entry_of(line).unwrap_or(entry);
         }
         begin = end;
     }
@@ -69,10 +131,10 @@ pub fn unfold(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Number and `.loc` of a row of the table.
+/// Number and text of a row of the table.
 fn row(line: &str) -> Option<(&str, &str)> {
-    let (number, loc) = line.trim_end().split_once(' ')?;
-    (is_number(number) && loc.starts_with(".loc ") && loc.len() <= ROW_BYTES_MAX).then_some((number, loc))
+    let (number, row) = line.trim_end().split_once(' ')?;
+    (is_number(number) && row.len() <= ROW_BYTES_MAX).then_some((number, row))
 }
 
 /// Returns whether a word stands for a line: `.12`.
@@ -113,35 +175,63 @@ impl Index {
 mod tests {
     use super::*;
 
-    const TEXT: &str = ".version 8.1\n.target sm_80\n.address_size 64\n.visible .entry a(\n.param .u64 p\n)\n{\n\
-        .reg .b32 %r<2>;\n.loc 1 9 1\n.loc 1 5 5, inlined_at 1 9 1\nmov.u32 %r1, 1;\n.loc 1 9 1\nret;\n}\n\
-        .visible .entry b()\n{\n.loc 1 5 5, inlined_at 1 9 1\nret;\n}\n.file 1 \"a.cu\"\n";
+    fn text() -> String {
+        let entry = |name: &str| {
+            format!(
+                ".visible .entry {name}(\n.param .u64 {name}_param_0\n)\n{{\n.reg .b32 %r<2>;\n.loc 1 9 1\n\
+                 ld.param.u64 %rd1, [{name}_param_0];\n.loc 1 5 5, inlined_at 1 9 1\n@%p1 st.global.u32 [%rd1+4], %r1;\n\
+                 mov.u32 %r1, buffer_of_{name};\n@%p1 bra $L__BB_1;\n$L__BB_1:\nret;\n}}\n"
+            )
+        };
+        let entries: String = ["a", "b", "sum", "d", "e"].map(entry).concat();
+        format!(".version 8.1\n.target sm_80\n.address_size 64\n.global .u32 buffer_of_b;\n{entries}.file 1 \"a.cu\"\n")
+    }
 
     #[test]
-    fn a_line_is_named_once_and_comes_back_where_it_stood() {
-        let folded = fold(TEXT);
-        assert!(folded.contains("\n.1\n.2\nmov.u32 %r1, 1;\n.1\nret;\n"), "{folded}");
-        assert!(folded.ends_with(".file 1 \"a.cu\"\n.1 .loc 1 9 1\n.2 .loc 1 5 5, inlined_at 1 9 1\n"), "{folded}");
-        assert_eq!(unfold(&folded), TEXT);
-        assert_eq!((fold(&folded), unfold(TEXT)), (folded.clone(), Cow::Borrowed(TEXT)));
+    fn a_line_stands_once_and_comes_back_where_it_was() {
+        let text = text();
+        let folded = fold(&text);
+        let table = &folded[folded.find(".1 ").unwrap()..];
+        for row in [" .loc 1 5 5, inlined_at 1 9 1\n", " .param .u64 &_param_0\n", " ld.param.u64 %rd1, [&_param_0];\n"]
+        {
+            assert_eq!(folded.matches(row).count(), 1, "{folded}");
+            assert!(table.contains(row), "{folded}");
+        }
+        assert!(table.contains(" @%p1 st.global.u32 [%rd1+4], %r1;\n"), "{folded}");
+        for symbol in ["buffer_of_sum", "$L__BB_1:", "bra $L__BB_1"] {
+            assert!(folded.contains(symbol) && !table.contains(symbol), "{folded}");
+        }
+        assert_eq!(unfold(&folded), text);
+        assert_eq!((fold(&folded), unfold(&text)), (folded.clone(), Cow::Borrowed(&*text)));
         let windows = folded.replace('\n', "\r\n");
-        assert_eq!(unfold(&windows), TEXT.replace('\n', "\r\n"), "a checkout may rewrite line ends");
-        assert_eq!(crate::parse("a.ptx", &folded), crate::parse("a.ptx", TEXT));
-        let error = crate::parse("a.ptx", &folded.replace("\n.2 .loc", "\n.3 .loc")).unwrap_err();
-        assert_eq!((error.line, error.message.contains("`.2`")), (10, true), "{error}");
+        assert_eq!(unfold(&windows), text.replace('\n', "\r\n"), "a checkout may rewrite line ends");
+        assert_eq!(crate::parse("a.ptx", &folded), crate::parse("a.ptx", &text));
+        let error = crate::parse("a.ptx", &folded.replace("\n.2 ", "\n.99 ")).unwrap_err();
+        assert!(error.message.contains("`.2`"), "{error}");
     }
 
     #[test]
     fn an_entry_is_cut_out_of_folded_ptx_and_a_driver_takes_it() {
-        let folded = fold(TEXT);
+        let text = text();
+        let folded = fold(&text);
         let index = Index::new(&folded);
-        assert_eq!(index.entries(&folded), ["a", "b"]);
-        assert_eq!(unfold(&index.alone(&folded, "b").unwrap()), Index::new(TEXT).alone(TEXT, "b").unwrap() + "\n");
-        let full = index.for_driver(&folded, "b").unwrap();
-        assert!(full.contains("{\n.loc 1 5 5, function_name $n, inlined_at 1 9 1\nret;\n}\n"), "{full}");
-        assert!(full.contains("\n$n:\n") && !full.contains(".entry a") && !full.contains("\n.2"), "{full}");
+        assert_eq!(index.entries(&folded), ["a", "b", "sum", "d", "e"]);
+        let alone = Index::new(&text).alone(&text, "sum").unwrap();
+        assert_eq!(unfold(&index.alone(&folded, "sum").unwrap()).trim_end(), alone);
+        let full = index.for_driver(&folded, "sum").unwrap();
+        assert!(full.contains("\n.loc 1 5 5, function_name $n, inlined_at 1 9 1\n@%p1 st"), "{full}");
+        assert!(full.contains("\n$n:\n") && full.contains("[sum_param_0]"), "{full}");
+        assert!(!full.contains(".entry a") && !full.contains("\n.2"), "{full}");
         assert_eq!(for_driver(&full), full, "names that are there stay");
         assert_eq!(index.for_driver(&folded, "c"), None);
+    }
+
+    #[test]
+    fn a_short_table_makes_no_huge_text() {
+        let folded = format!(".visible .entry {0}()\n{{\n.1\n}}\n.1 {1}\n", "a".repeat(99), "&".repeat(99));
+        assert!(unfold(&folded).len() < 400);
+        let folded = folded.replace('a', "aa");
+        assert!(unfold(&folded).contains("{\n&&"), "a long name stands in no row");
     }
 
     #[test]
