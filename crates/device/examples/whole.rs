@@ -25,7 +25,7 @@ use simt::command::command_line::{Command as Verb, CommandLine, Request};
 use simt_fixtures::request;
 
 /// A record holds a buffer's bytes up to here, and the hash of all of it.
-const SHOWN_BYTES: usize = 4096;
+const SHOWN_BYTES: usize = 256;
 
 /// Runs whole kernels on a GPU and records what they leave.
 #[derive(Parser)]
