@@ -84,6 +84,8 @@ struct SumOfSquares : Sum<T> {
     using typename Sum<T>::Value;
     static __device__ Value lift(T x, unsigned int) { return static_cast<Value>(widen(x)) * widen(x); }
 };
+// The root of that, taken on the way out.
+template <typename T> struct L2Norm : SumOfSquares<T> {};
 // How many elements are above 0.
 template <typename T>
 struct Count {
@@ -98,6 +100,17 @@ struct Dot : Sum<T> {
     using typename Sum<T>::Value;
     static __device__ Value lift(T x, T y) { return static_cast<Value>(widen(x)) * widen(y); }
 };
+// Whether an element is not 0, or all are; a NaN is not.
+template <typename T, bool ALL>
+struct Truth {
+    using In = T;
+    using Value = unsigned int;
+    static __device__ Value identity() { return ALL; }
+    static __device__ Value lift(T x, unsigned int) { return widen(x) != 0; }
+    static __device__ Value combine(Value a, Value b) { return ALL ? a & b : a | b; }
+};
+template <typename T> using Any = Truth<T, false>;
+template <typename T> using All = Truth<T, true>;
 template <typename T, char WHICH>
 struct BitWise {
     using In = T;
@@ -296,6 +309,9 @@ __device__ Place<Wide<T>> finish(Arg<T, MAX, NAN_WINS>, V found, unsigned int) {
 template <typename T, typename V> __device__ Spread<Wide<T>> finish(MeanVariance<T>, V all, unsigned int n) {
     return {all.mean, all.squares / n};
 }
+__device__ float root(float x) { return __fsqrt_rn(x); }
+__device__ double root(double x) { return __dsqrt_rn(x); }
+template <typename T, typename V> __device__ V finish(L2Norm<T>, V squares, unsigned int) { return root(squares); }
 template <class Op> using Out = decltype(finish(Op(), typename Op::Value(), 0u));
 
 // ---- the machine: nothing below knows an operator, but for what makes some of them quick -----------------
@@ -615,7 +631,10 @@ enum Share {
 template <class Op> constexpr bool HAS_FILLER = false;
 template <typename T> constexpr bool HAS_FILLER<Sum<T>> = true;
 template <typename T> constexpr bool HAS_FILLER<SumOfSquares<T>> = true;
+template <typename T> constexpr bool HAS_FILLER<L2Norm<T>> = true;
 template <typename T> constexpr bool HAS_FILLER<Count<T>> = true;
+template <typename T, bool ALL>
+constexpr bool HAS_FILLER<Truth<T, ALL>> = true;
 template <typename T> constexpr bool HAS_FILLER<Dot<T>> = true;
 template <typename T> constexpr bool HAS_FILLER<Product<T>> = true;
 template <typename T, char WHICH>
@@ -639,6 +658,10 @@ template <typename T> __device__ uint4 repeated(T x) {
 template <typename T>
 __device__ uint4 filler(Product<T>) {
     return repeated(T(1));
+}
+template <typename T>
+__device__ uint4 filler(All<T>) {
+    return repeated(narrow<T>(1));
 }
 template <typename T>
 __device__ uint4 filler(And<T>) {
@@ -831,16 +854,12 @@ __device__ typename Op::Value receive(unsigned long long* slots,
     return value;
 }
 
-// One launch. Block 0 combines the values in the order of the blocks'
-// numbers, whatever the order in which they come: the same bits every time.
-template <class Op, unsigned int BLOCK, unsigned int UNROLL, Share SHARE>
-__device__ void reduce(const typename Op::In* in,
-                       const typename Op::In* other, Out<Op>* out,
-                       unsigned int n, unsigned long long* state,
-                       unsigned int spread) {
+// Block 0 combines the values of all blocks in the order of their numbers,
+// whatever the order in which they come: the same bits every time.
+template <class Op, unsigned int BLOCK, Share SHARE, int CALL = 1>
+__device__ void meet(typename Op::Value value, Out<Op>* out, unsigned int n,
+                     unsigned long long* state) {
     using V = typename Op::Value;
-    V value = block_value<Op, BLOCK>(
-        share<Op, BLOCK, UNROLL, SHARE>(in, other, n, spread));
     if (SHARE != ONE_BLOCK && blockIdx.x > 0) {
         if (threadIdx.x < WARP)
             send(state + SLOT_WORDS<V> * blockIdx.x, value);
@@ -854,11 +873,22 @@ __device__ void reduce(const typename Op::In* in,
         V others = threadIdx.x < receivers
                        ? receive<Op>(state, 1 + threadIdx.x, receivers)
                        : Op::identity();
-        if (receivers > WARP) others = block_value<Op, BLOCK, 1>(others);
+        if (receivers > WARP) others = block_value<Op, BLOCK, CALL>(others);
         else if (threadIdx.x < WARP) others = warp_value<Op>(others);
         value = Op::combine(value, others);
     }
     if (threadIdx.x == 0) *out = finish(Op(), value, n);
+}
+// One launch.
+template <class Op, unsigned int BLOCK, unsigned int UNROLL, Share SHARE>
+__device__ void reduce(const typename Op::In* in,
+                       const typename Op::In* other, Out<Op>* out,
+                       unsigned int n, unsigned long long* state,
+                       unsigned int spread) {
+    meet<Op, BLOCK, SHARE>(
+        block_value<Op, BLOCK>(
+            share<Op, BLOCK, UNROLL, SHARE>(in, other, n, spread)),
+        out, n, state);
 }
 // ANCHOR_END: message
 
@@ -897,9 +927,11 @@ __device__ void reduce(const typename Op::In* in,
     OPERATOR(Minimum<T>, _minimum, TYPE) OPERATOR(Maximum<T>, _maximum, TYPE) OPERATOR(MeanVariance<T>, _meanvar, TYPE)
 #define FOUND(T, TYPE) OPERATOR(ArgMin<T>, _argmin, TYPE) OPERATOR(ArgMax<T>, _argmax, TYPE)
 #define NUMBERS(T, TYPE) OPERATOR(NanArgMin<T>, _nanargmin, TYPE) OPERATOR(NanArgMax<T>, _nanargmax, TYPE)
+#define TRUTH(T, TYPE) OPERATOR(Any<T>, _any, TYPE) OPERATOR(All<T>, _all, TYPE)
 #define BOTH(T, TYPE) OPERATOR(MinMax<T>, _minmax, TYPE)
 #define COUNT(T, TYPE) OPERATOR(Count<T>, _count, TYPE)
 #define SQUARES(T, TYPE) OPERATOR(SumOfSquares<T>, _sumsq, TYPE) OPERATOR(Dot<T>, _dot, TYPE)
+#define ROOT(T, TYPE) OPERATOR(L2Norm<T>, _l2_norm, TYPE)
 #define PRODUCT(T, TYPE) OPERATOR(Product<T>, _prod, TYPE)
 #define BITS(T, TYPE) OPERATOR(And<T>, _and, TYPE) OPERATOR(Or<T>, _or, TYPE) OPERATOR(Xor<T>, _xor, TYPE)
 INTEGERS(ANY) FLOATS(ANY)
@@ -908,7 +940,9 @@ FOUND(int, i32) FOUND(long long, i64) FOUND(bf16, bf16) FOUND(float, f32) FOUND(
 NUMBERS(float, f32) NUMBERS(double, f64)
 BOTH(int, i32) BOTH(bf16, bf16) BOTH(float, f32) BOTH(double, f64)
 COUNT(signed char, i8) COUNT(int, i32) COUNT(bf16, bf16) COUNT(float, f32)
+TRUTH(unsigned char, u8) TRUTH(int, i32) TRUTH(bf16, bf16) TRUTH(float, f32)
 SQUARES(signed char, i8) FLOATS(SQUARES)
+FLOATS(ROOT)
 PRODUCT(int, i32) PRODUCT(long long, i64) PRODUCT(float, f32) PRODUCT(double, f64)
 BITS(unsigned int, u32) BITS(long long, i64)
 
@@ -917,3 +951,65 @@ INTEGERS(SUMS) FLOATS(SUMS)
 LESSON(Max<float>, _max, f32) LESSON(ArgMax<float>, _argmax, f32) LESSON(MeanVariance<float>, _meanvar, f32)
 #endif
 // ANCHOR_END: entries
+
+// ---- no lesson: kernels that the library launches ----
+#ifndef WANTED_ALONE
+// Many arrays as if they were one. Each has tiles of its own, and a block
+// takes tiles that lie one behind the other.
+struct Array {
+    unsigned long long place, elements;
+    unsigned long long tiles; // of the arrays before it
+};
+template <class Op, unsigned int BLOCK, unsigned int UNROLL>
+__device__ typename Op::Value
+share_of_many(unsigned long long base, const Array* arrays, unsigned int count,
+              unsigned long long tiles) {
+    using T = typename Op::In;
+    constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
+    unsigned long long t = tiles * blockIdx.x / gridDim.x,
+                       end = tiles * (blockIdx.x + 1) / gridDim.x;
+    // The last array that begins at the first tile or before it.
+    unsigned int at = 0, behind = count;
+    while (behind - at > 1) {
+        unsigned int middle = (at + behind) / 2;
+        if (arrays[middle].tiles <= t) at = middle;
+        else behind = middle;
+    }
+    Running<Op> running;
+    auto odd = Op::identity();
+    for (; t < end; at++) {
+        Array array = arrays[at];
+        unsigned long long last = at + 1 < count ? arrays[at + 1].tiles : tiles;
+        const T* in = reinterpret_cast<const T*>(base + array.place);
+        unsigned long long past = (base + array.place) / sizeof(T),
+                           head = min((0 - past) % PER_VECTOR, array.elements),
+                           vectors = (array.elements - head) / PER_VECTOR;
+        const uint4* body = reinterpret_cast<const uint4*>(in + head);
+        if (t == array.tiles) { // its first tile: what is in no vector
+            unsigned long long j = threadIdx.x,
+                               tail = head + vectors * PER_VECTOR;
+            if (j < head) odd = Op::combine(odd, Op::lift(in[j], 0));
+            if (tail + j < array.elements)
+                odd = Op::combine(odd, Op::lift(in[tail + j], 0));
+        }
+        for (; t < min(last, end); t++) {
+            unsigned long long first = (t - array.tiles) * (BLOCK * UNROLL);
+            unsigned long long left = first < vectors ? vectors - first : 0;
+            tile<Op, UNROLL>(running, body + first, nullptr, threadIdx.x, BLOCK,
+                             static_cast<unsigned int>(
+                                 min(left, 1ull * BLOCK * UNROLL)),
+                             0);
+        }
+    }
+    return Op::combine(settled(Op(), running), odd);
+}
+#define MANY(MONOID, OP, TYPE) \
+    extern "C" __global__ void __launch_bounds__(256, RESIDENT(256, 4)) \
+    many##OP##_t256u4_##TYPE(unsigned long long base, const Array* arrays, unsigned int count, \
+                             unsigned long long tiles, Out<MONOID>* out, unsigned long long* state) { \
+        meet<MONOID, 256, MANY_TILES, 3>( \
+            block_value<MONOID, 256, 2>(share_of_many<MONOID, 256, 4>(base, arrays, count, tiles)), out, 0, state); \
+    }
+#define SUMS_OF_MANY(T, TYPE) MANY(Sum<T>, , TYPE) MANY(SumOfSquares<T>, _sumsq, TYPE) MANY(L2Norm<T>, _l2_norm, TYPE)
+FLOATS(SUMS_OF_MANY)
+#endif

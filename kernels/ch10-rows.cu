@@ -707,8 +707,9 @@ __device__ void ragged(const typename Op::In* in, const Offset* offsets,
     // elements from the front, ends from the back: together TILE steps
     __shared__ uint4 list[(TILE + 2 * PER) / 4 + 1];
     __shared__ Carry<Op> of_warps[WARPS];
+    // Offsets may end before the elements that the grid is for.
     Count base = offsets[0], n = offsets[rows] - base,
-          begun = static_cast<Count>(blockIdx.x) * TILE;
+          begun = min(static_cast<Count>(blockIdx.x) * TILE, n + rows);
     Count done = min(begun + TILE, n + rows);
     unsigned int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     if (warp < 2) {
@@ -934,3 +935,43 @@ OPERATORS(bf16, bf16, 8)
 OPERATORS(f16, f16, 8)
 #endif
 // ANCHOR_END: entries
+
+// ---- no lesson: kernels that the library launches ----
+#ifndef WANTED_ALONE
+// Offsets that nobody vouches for: a copy, if they rise and the last is
+// within the elements, and else zeros, which make every row empty. Each block
+// says whether it found one that is wrong.
+template <typename Offset>
+__device__ void check_offsets(const Offset* offsets, unsigned long long count,
+                              unsigned long long elements,
+                              unsigned int* wrong) {
+    bool is_wrong = false;
+    for (unsigned long long i = blockIdx.x * 256ull + threadIdx.x; i < count;
+         i += gridDim.x * 256ull) {
+        unsigned long long next = i + 1 < count ? offsets[i + 1] : elements;
+        is_wrong |= offsets[i] > next;
+    }
+    is_wrong = __syncthreads_or(is_wrong);
+    if (threadIdx.x == 0) wrong[blockIdx.x] = is_wrong;
+}
+// In as many blocks, 256 at most.
+template <typename Offset>
+__device__ void copy_offsets(const Offset* offsets, unsigned long long count,
+                             const unsigned int* wrong, Offset* copy,
+                             unsigned int* flag) {
+    bool is_wrong = __syncthreads_or(threadIdx.x < gridDim.x && wrong[threadIdx.x]);
+    if (is_wrong && blockIdx.x == 0 && threadIdx.x == 0) *flag = 1;
+    for (unsigned long long i = blockIdx.x * 256ull + threadIdx.x; i < count;
+         i += gridDim.x * 256ull)
+        copy[i] = is_wrong ? 0 : offsets[i];
+}
+#define OFFSETS(OFFSET, NAME) \
+    extern "C" __global__ void __launch_bounds__(256) check_offsets_##NAME( \
+        const OFFSET* offsets, unsigned long long count, unsigned long long elements, unsigned int* wrong) { \
+        check_offsets(offsets, count, elements, wrong); } \
+    extern "C" __global__ void __launch_bounds__(256) copy_offsets_##NAME( \
+        const OFFSET* offsets, unsigned long long count, const unsigned int* wrong, OFFSET* copy, unsigned int* flag) { \
+        copy_offsets(offsets, count, wrong, copy, flag); }
+OFFSETS(unsigned int, o32)
+OFFSETS(unsigned long long, o64)
+#endif

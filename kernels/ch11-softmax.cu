@@ -1158,6 +1158,7 @@ extern "C" __global__ void __launch_bounds__(256)
          8 / PER_VECTOR<T>)
 LOSSES(float, f32)
 LOSSES(bf16, bf16)
+LOSSES(f16, f16)
 
 // Softmax of scale * x + mask over the first columns of each row, those that
 // are seen. What is null or 0 is not there.
@@ -1431,4 +1432,5 @@ __device__ void masked_backward_stream(Task<Op> task, Masks masks,
            masked_backward_stream, 8 / PER_VECTOR<T>)
 MASKS(float, f32)
 MASKS(bf16, bf16)
+MASKS(f16, f16)
 #endif

@@ -1100,7 +1100,7 @@ OPERATIONS(f16, f16, 8)
 // results. What a chapter's kernel has for a template parameter is a number
 // here: a branch that all threads take alike costs nothing beside memory, and
 // one kernel serves all types.
-enum Format : unsigned int { AS_F32, AS_BF16, AS_E4M3, AS_I8 };
+enum Format : unsigned int { AS_F32, AS_BF16, AS_F16, AS_E4M3, AS_I8 };
 constexpr unsigned int EIGHT = 8; // elements that a thread takes at once
 struct Request {
     const void *in, *other; // forward the residual or null, backward the
@@ -1169,8 +1169,14 @@ __device__ void widen(const Eight& eight, unsigned int format,
     } else {
         Piece<8> piece = {{eight.words[0], eight.words[1], eight.words[2],
                            eight.words[3]}};
-        widen(bf16(), piece, x);
+        if (format == AS_F16) widen(f16(), piece, x);
+        else widen(bf16(), piece, x);
     }
+}
+template <typename T> __device__ float rounded(float x) {
+    T narrowed;
+    narrow(x, narrowed);
+    return widen(narrowed);
 }
 // E4M3: a sign, 4 bits of exponent and 3 of mantissa, no infinity, one NaN.
 // To the nearest, ties to even, and at most 448 in magnitude. It is done with
@@ -1203,6 +1209,9 @@ __device__ void store(void* array, unsigned int format, unsigned long long at,
             const float four[4] = {x[k], x[k + 1], x[k + 2], x[k + 3]};
             store<4>(to + k, four, max(left, k) - k, is_vector(to));
         }
+    } else if (format == AS_F16) {
+        f16* to = static_cast<f16*>(array) + at;
+        store<EIGHT>(to, x, left, is_vector(to));
     } else {
         bf16* to = static_cast<bf16*>(array) + at;
         store<EIGHT>(to, x, left, is_vector(to));
@@ -1308,10 +1317,10 @@ struct Line {
             widen(others[k], request.format(0), other);
             for (unsigned int w = 0; w < EIGHT; w++) {
                 x[k][w] = __fadd_rn(x[k][w], other[w]);
-                if (request.format(0) == AS_F32) continue;
-                bf16 rounded;
-                narrow(x[k][w], rounded);
-                x[k][w] = widen(rounded);
+                if (request.format(0) == AS_BF16)
+                    x[k][w] = rounded<bf16>(x[k][w]);
+                if (request.format(0) == AS_F16)
+                    x[k][w] = rounded<f16>(x[k][w]);
             }
         }
     }
@@ -1722,6 +1731,7 @@ __device__ void back_gradients(const float* sums, unsigned int teams,
     for (unsigned int other = 1; other < SHARING; other++)
         sum += shared[other][lane];
     if (format == AS_F32) static_cast<float*>(to)[c] = sum;
+    else if (format == AS_F16) narrow(sum, static_cast<f16*>(to)[c]);
     else narrow(sum, static_cast<bf16*>(to)[c]);
 }
 

@@ -8,8 +8,8 @@ of a multiprocessor: measurements/instances.tsv, against which a test holds the 
 
 A line of the table is a kernel: its file, its name, threads of its largest block, then for each compute capability registers of a
 thread, bytes of static shared memory and bytes that are spilled, `48/1024/0`; `=` is what the column before says, `-` a capability
-for which no plan chooses it. Above them stand the files, each with the hash of its code (no comments), as its committed PTX is stamped with it, and the compilers:
-those that have not changed are not compiled again. All
+for which no plan chooses it. Above them stand the files, each with the hash of its lesson's code (no comments), and the compilers:
+of those that have not changed only kernels that are new are compiled. All
 of them take an hour of one core."""
 
 import ctypes
@@ -95,14 +95,13 @@ def text_of(file):
         return source.read()
 
 
-def jobs(instances, files):
+def jobs(instances, found):
     for arch, by_file in instances.items():
         for file, kernels in by_file.items():
-            if file not in files:
-                continue
+            unknown = [kernel for name, kernel in kernels.items() if name not in found[arch][file]]
             text = text_of(file)
-            lines = sorted({kernel["line"] for kernel in kernels.values() if kernel["line"]})
-            if any(kernel["line"] is None for kernel in kernels.values()):
+            lines = sorted({kernel["line"] for kernel in unknown if kernel["line"]})
+            if any(kernel["line"] is None for kernel in unknown):
                 yield file, text, arch
             for begin in range(0, len(lines), TOGETHER):
                 together = "\n".join(lines[begin : begin + TOGETHER])
@@ -127,11 +126,6 @@ def read(path):
     return heads, found
 
 
-def head(file, made_by):
-    with open(os.path.join(ROOT, "kernels", "ptx", f"{file}.ptx"), encoding="utf-8") as ptx:
-        return f"# {file}.cu {ptx.readline().split()[-1]} {made_by}"
-
-
 def table(instances, found, heads):
     """The lines of the table."""
     yield from (heads[file] for file in sorted(heads))
@@ -154,22 +148,24 @@ def main():
     HEADERS = [os.path.dirname(find("include/cooperative_groups.h"))]
     HEADERS.append(f"{HEADERS[0]}/cccl")
     with open(source, encoding="utf-8") as file:
-        instances = json.load(file)
+        listed = json.load(file)
+    instances, codes = listed["kernels"], listed["codes"]
     version = subprocess.run([PTXAS, "--version"], capture_output=True, text=True, check=True).stdout
     made_by = f"NVRTC {NVRTC.version}, ptxas {re.search(r'release ([0-9.]+)', version)[1]}"
     heads, found = read(out)
-    # Files that have changed since, or of which a kernel is new.
+    # Of files that have changed since, every kernel; of others those that are new.
     files = set()
     for arch, by_file in instances.items():
         for file, kernels in by_file.items():
             known = found.setdefault(arch, {}).setdefault(file, {})
-            is_same = heads.get(file, "").split()[:3] == head(file, "").split()
-            if not is_same or not kernels.keys() <= known.keys():
+            if heads.get(file, "").split()[:3] != ["#", f"{file}.cu", codes[file]]:
+                known.clear()
+            if not kernels.keys() <= known.keys():
                 files.add(file)
-    heads.update({file: head(file, made_by) for file in files})
+    heads.update({file: f"# {file}.cu {codes[file]} {made_by}" for file in files})
     # The workers are forks, which have what was found above.
     with multiprocessing.get_context("fork").Pool() as pool:
-        for arch, file, kernels in pool.imap_unordered(compiled, jobs(instances, files)):
+        for arch, file, kernels in pool.imap_unordered(compiled, jobs(instances, found)):
             found[arch][file].update(kernels)
     lines = list(table(instances, found, heads))
     with open(out, "w", encoding="utf-8") as file:

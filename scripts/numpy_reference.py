@@ -64,7 +64,7 @@ def whole(op, x, y, ty):
     wrapped = lambda v: int(np.array([v & MASK], np.uint64).astype(kind)[0])
     fold = {"sum": lambda: wrapped(sum(x)), "prod": lambda: wrapped(int(np.prod(np.array(x, object)))),
             "sumsq": lambda: wrapped(sum(v * v for v in x)), "dot": lambda: wrapped(sum(a * b for a, b in zip(x, y))),
-            "count": lambda: sum(v > 0 for v in x), "min": lambda: min(x), "max": lambda: max(x),
+            "count": lambda: sum(v > 0 for v in x), "any": lambda: int(any(x)), "all": lambda: int(all(x)), "min": lambda: min(x), "max": lambda: max(x),
             "argmin": lambda: int(np.argmin(np.array(x, object))), "argmax": lambda: int(np.argmax(np.array(x, object))),
             "minmax": lambda: [min(x), max(x)], "and": lambda: int(np.bitwise_and.reduce(np.array(x, object))),
             "or": lambda: int(np.bitwise_or.reduce(np.array(x, object))), "xor": lambda: int(np.bitwise_xor.reduce(np.array(x, object)))}
@@ -75,6 +75,7 @@ def real(op, x, y):
     """Floats, in the precision of x."""
     kind = x.dtype.type
     fold = {"sum": lambda: np.sum(x), "prod": lambda: np.prod(x), "sumsq": lambda: np.sum(x * x), "dot": lambda: np.sum(x * y),
+            "l2_norm": lambda: np.sqrt(np.sum(x * x)), "any": lambda: int(np.any(x)), "all": lambda: int(np.all(x)),
             "count": lambda: int(np.count_nonzero(x > 0)), "min": lambda: np.fmin.reduce(x), "max": lambda: np.fmax.reduce(x),
             "minimum": lambda: np.min(x), "maximum": lambda: np.max(x), "minmax": lambda: [np.min(x), np.max(x)],
             "argmin": lambda: int(np.argmin(x)), "argmax": lambda: int(np.argmax(x)),
@@ -131,7 +132,7 @@ def answer(op, values, other, ty, long):
     """NumPy's answer, `long` in long doubles, else in the accumulator's own precision; None where NumPy has none."""
     x, y = elements(values, ty), elements(other, ty)
     if "f" not in ty:
-        return text(whole(op, x, y, ty)) if len(x) or op in ("sum", "prod", "sumsq", "dot", "count") else None
+        return text(whole(op, x, y, ty)) if len(x) or op in ("sum", "prod", "sumsq", "dot", "count", "any", "all") else None
     kind = LONG if long else SUMS.get(ty, NUMPY[ty])
     x, y = x.astype(kind), y.astype(kind)
     try:
@@ -144,7 +145,7 @@ def answer(op, values, other, ty, long):
         return None
 
 
-PLAIN = ["sum", "prod", "sumsq", "dot", "count", "min", "max", "minimum", "maximum", "minmax", "argmin", "argmax", "nanargmin",
+PLAIN = ["sum", "prod", "sumsq", "l2_norm", "dot", "count", "any", "all", "min", "max", "minimum", "maximum", "minmax", "argmin", "argmax", "nanargmin",
          "nanargmax", "meanvar"]
 EXPONENTIALS = ["softmax", "log_softmax", "logsumexp", "cross_entropy", "softmax_backward", "log_softmax_backward", "cross_entropy_backward"]
 NORMS = ["layer_norm", "rms_norm", "add_layer_norm", "add_rms_norm", "layer_norm_backward", "rms_norm_backward"]
@@ -154,7 +155,7 @@ LABEL, GRADIENT = 1, 0.5
 
 def operations(ty):
     if "f" not in ty:
-        few = ["sum", "prod", "sumsq", "dot", "count", "min", "max", "minmax", "argmin", "argmax"]
+        few = ["sum", "prod", "sumsq", "dot", "count", "any", "all", "min", "max", "minmax", "argmin", "argmax"]
         return few + BITS if ty in ("i32", "u32", "i64") else few
     return PLAIN + (EXPONENTIALS + NORMS if ty != "f64" else [])
 

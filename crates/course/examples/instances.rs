@@ -1,12 +1,14 @@
-//! The kernels that plans may choose, by compute capability, for `scripts/instances.py`: one JSON object on standard output.
+//! The kernels that plans may choose, by compute capability, and the code of their files, for `scripts/instances.py`: one JSON object on
+//! standard output.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use course::instances::{Instance, card_instances};
+use course::{residency, workspace};
 use lab::Card;
 use serde_json::{Value, json};
 
-fn main() {
+fn main() -> anyhow::Result<()> {
     // By compute capability, then file, then kernel.
     let mut all: BTreeMap<u32, BTreeMap<&str, BTreeMap<String, Value>>> = BTreeMap::new();
     for (_, card) in Card::named() {
@@ -19,5 +21,13 @@ fn main() {
             }
         }
     }
-    println!("{}", json!(all));
+    let root = workspace::root()?;
+    let files: BTreeSet<&str> = all.values().flat_map(|files| files.keys().copied()).collect();
+    let code = |file: &str| -> anyhow::Result<(String, String)> {
+        let source = std::fs::read_to_string(root.join("kernels").join(file).with_extension("cu"))?;
+        Ok((file.to_owned(), residency::code_sha256(&source)))
+    };
+    let codes: BTreeMap<String, String> = files.into_iter().map(code).collect::<Result<_, _>>()?;
+    println!("{}", json!({ "codes": codes, "kernels": all }));
+    Ok(())
 }

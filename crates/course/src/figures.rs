@@ -200,10 +200,10 @@ pub fn launch(pass: &Pass) -> Value {
         Arg::State => format!("a{place}=&state"),
         Arg::Weights => format!("a{place}=&weights"),
         Arg::Biases => format!("a{place}=&biases"),
-        // No lab shows what has labels.
-        Arg::Labels | Arg::Gradients | Arg::Operand(_) => format!("a{place}=u64:0"),
         Arg::U32(number) => format!("a{place}=u32:{number}"),
         Arg::U64(number) => format!("a{place}=u64:{number}"),
+        // No lab shows what has labels.
+        _ => format!("a{place}=u64:0"),
     };
     let mut launch = json!({
         "kernel": pass.kernel,
@@ -385,9 +385,9 @@ fn renamed<'c>(cases: &'c [Case], others: &'c [Case]) -> Option<BTreeMap<&'c str
     Some(kernels)
 }
 
-/// The lesson's part of a `.cu`: what stands behind its entries is the library's, and no lab shows it.
-fn lesson_part(text: &str) -> &str {
-    const END: &str = "// ANCHOR_END: entries\n";
+/// The lesson's part of a `.cu`: what stands behind it is the library's, and no lab shows it.
+pub(crate) fn lesson_part(text: &str) -> &str {
+    const END: &str = "// ANCHOR_END: entries";
     text.find(END).map_or(text, |at| &text[..at + END.len()])
 }
 

@@ -8,6 +8,8 @@ use anyhow::{Context, Result};
 use device::card::{Card, Footprint, H200};
 use serde_json::{Value, json};
 
+use crate::figures::lesson_part;
+
 /// The table, from the root.
 pub const TABLE: &str = "measurements/instances.tsv";
 /// Threads of a multiprocessor's warps.
@@ -44,9 +46,14 @@ pub fn parse(table: &str) -> Result<Footprints<'_>> {
 
 /// The compiler that made a file's rows, `ptxas 13.0`; `None` if it compiled other code than this text's.
 pub fn compiler<'t>(table: &'t str, file: &str, source: &str) -> Option<&'t str> {
-    let mark = format!("# {file}.cu {} ", device::code_sha256(source));
+    let mark = format!("# {file}.cu {} ", code_sha256(source));
     let line = table.lines().find_map(|line| line.strip_prefix(&mark))?;
     line.rsplit_once(", ").map(|(_, compiler)| compiler)
+}
+
+/// The name that the table has for a file's code: the hash of its lesson's part, where all kernels are that it lists.
+pub fn code_sha256(source: &str) -> String {
+    device::code_sha256(lesson_part(source))
 }
 
 /// JSON for a page: card, compiler, and for each kernel its registers, the shared memory of a block, and by block size the number of
@@ -99,7 +106,9 @@ mod tests {
         assert_eq!(found["kernels"]["sequential_i32"]["blocks"]["128"], json!([16, "threads"]), "{found}");
         let commented = committed(&root, "ch03-sequential", &format!("// Hm.\n{source}"), &kernels).unwrap();
         assert_eq!(commented, found, "a comment is no code");
-        let other = committed(&root, "ch03-sequential", &format!("{source}int more;\n"), &kernels).unwrap();
+        let behind = committed(&root, "ch03-sequential", &format!("{source}int more;\n"), &kernels).unwrap();
+        assert_eq!(behind, found, "the table lists no kernel behind the lesson's");
+        let other = committed(&root, "ch03-sequential", &format!("int more;\n{source}"), &kernels).unwrap();
         assert!(other.is_null(), "{other}");
     }
 }

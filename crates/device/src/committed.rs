@@ -76,8 +76,8 @@ pub fn compile_committed(nvrtc: &Nvrtc, source: &KernelSource) -> Result<Vec<(Pa
         let stamp = Stamp::new(&cu_text, compiler, options(&target).join(" "), &ptx);
         made.push((path, stamp.write() + &ptx));
     }
-    let is_large = |text: &str| text.len() >= FOLDED_FROM_BYTES;
-    Ok(made.into_iter().map(|(path, ptx)| (path, if is_large(&ptx) { ptx::fold(&ptx) } else { ptx })).collect())
+    let folded = |ptx: String| if ptx.len() < FOLDED_FROM_BYTES { ptx } else { ptx::fold(&ptx::unnumbered(&ptx)) };
+    Ok(made.into_iter().map(|(path, ptx)| (path, folded(ptx))).collect())
 }
 
 /// PTX without the entries whose code `base` has, for an older target. If the two number their files differently, nothing is left

@@ -27,6 +27,30 @@ pub struct HostOperands<'a> {
     pub in_place: bool,
 }
 
+impl<'a> HostOperands<'a> {
+    /// What lies at first where so many bytes of results will: the input, or bytes that no result has by chance.
+    pub fn results(&self, bytes: usize) -> Vec<u8> {
+        let mut results = if self.in_place { self.input.to_vec() } else { Vec::new() };
+        results.resize(results.len().max(bytes), 0xa5);
+        results
+    }
+
+    /// Each of them by itself: the results, the input, and the others.
+    pub fn each(&self, results: &'a [u8]) -> Vec<HostOperand<'a>> {
+        let [input_begin, other_begin, out_begin] = self.begin;
+        let over = self.in_place.then_some(Role::Out);
+        let mut all = vec![
+            HostOperand { begin: out_begin, ..HostOperand::new(Role::Out, results) },
+            HostOperand { begin: input_begin, over, ..HostOperand::new(Role::Input, self.input) },
+        ];
+        all.extend(self.others.iter().map(|&(role, bytes)| {
+            let begin = if role == Role::Other { other_begin } else { 0 };
+            HostOperand { begin, ..HostOperand::new(role, bytes) }
+        }));
+        all
+    }
+}
+
 /// Bytes of the results, those of the other operands, and the report of each launch.
 pub type Left = (Vec<u8>, Vec<Vec<u8>>, Vec<Report>);
 
@@ -118,23 +142,9 @@ impl<'d> Reductions<'d> {
     /// # Errors
     /// Those of [`Reductions::run`].
     pub fn run_all(&self, reduction: &Reduction, operands: &HostOperands<'_>, times: u32) -> Result<Left, Error> {
-        let HostOperands { input, others, begin: [input_begin, other_begin, out_begin], in_place } = *operands;
         let bytes = reduction.result_bytes() as usize;
-        let mut results = if in_place { input.to_vec() } else { Vec::new() };
-        results.resize(results.len().max(bytes), 0xa5);
-        let mut all = vec![
-            HostOperand { begin: out_begin, ..HostOperand::new(Role::Out, &results) },
-            HostOperand {
-                begin: input_begin,
-                over: in_place.then_some(Role::Out),
-                ..HostOperand::new(Role::Input, input)
-            },
-        ];
-        all.extend(others.iter().map(|&(role, bytes)| {
-            let begin = if role == Role::Other { other_begin } else { 0 };
-            HostOperand { begin, ..HostOperand::new(role, bytes) }
-        }));
-        let (mut left, reports) = self.run_any(reduction, &all, times)?;
+        let results = operands.results(bytes);
+        let (mut left, reports) = self.run_any(reduction, &operands.each(&results), times)?;
         let others = left.split_off(2);
         left[0].truncate(bytes);
         Ok((left.swap_remove(0), others, reports))

@@ -197,12 +197,10 @@ impl Layout {
             Layout::Array => reduction::Layout::Array,
             Layout::Rows(matrix) => reduction::Layout::Rows(matrix),
             Layout::Columns(matrix) => reduction::Layout::Columns(matrix),
-            Layout::Ragged(offsets) => reduction::Layout::Ragged(Segments {
-                rows: offsets.rows(),
-                elements: self.read(0),
-                longest: offsets.longest(),
-                bits: offsets.bits,
-            }),
+            Layout::Ragged(offsets) => {
+                let segments = Segments::new(offsets.rows(), self.read(0), offsets.bits);
+                reduction::Layout::Ragged(segments.with_longest(offsets.longest()))
+            }
         }
     }
 

@@ -216,12 +216,12 @@ pub fn calls<'a, T: Element>(
         Arg::Gradients => optional(&arrays.gradients),
         Arg::Weights => optional(&arrays.column_inputs[0]),
         Arg::Biases => optional(&arrays.column_inputs[1]),
-        // No chapter's variant has operands of other roles.
-        Arg::Operand(_) => device::Arg::U64(0),
         Arg::Sums(i) => device::Arg::Address(&arrays.sums[i], 0),
         Arg::State => device::Arg::Address(&arrays.state, 0),
         Arg::U32(number) => device::Arg::U32(number),
         Arg::U64(number) => device::Arg::U64(number),
+        // No chapter's variant has operands of other roles.
+        _ => device::Arg::U64(0),
     };
     let call = |pass: &'a Pass| {
         let args = pass.args.iter().map(argument).collect();

@@ -22,6 +22,8 @@ use crate::Index;
 
 /// The longest row of the table, and the longest name in one: a table made by chance shall not make a short text a huge one.
 const ROW_BYTES_MAX: usize = 100;
+/// Begin of a label that does not say which function of its file it is in, see [`unnumbered`].
+const LABEL: &str = "$L__BB_";
 /// Stands for the entry's name in a row; PTX has it in constant expressions alone, which are never folded.
 const NAME: char = '&';
 
@@ -64,8 +66,8 @@ pub fn fold(text: &str) -> String {
     out + &table
 }
 
-/// The row that a line would have: lines of the source, and code that names registers, numbers and the entry's parameters alone. What
-/// an entry uses beside, and where it begins and ends, is found without unfolding.
+/// The row that a line would have: lines of the source, and code that names registers, numbers, and the entry's own parameters and
+/// labels alone. What an entry uses beside, and where it begins and ends, is found without unfolding.
 fn row_of<'t>(line: &'t str, entry: &str) -> Option<Cow<'t, str>> {
     if line.len() > ROW_BYTES_MAX || line.contains([NAME, '"', '/']) {
         return None;
@@ -86,8 +88,22 @@ fn row_of<'t>(line: &'t str, entry: &str) -> Option<Cow<'t, str>> {
     }
     // Behind the name of the operation.
     let mut operands = code.split(|at: char| !(at.is_alphanumeric() || "_$.%".contains(at) || at == NAME)).skip(1);
-    let is_symbol = |word: &str| word.starts_with(|first: char| first.is_alphabetic() || "_$".contains(first));
+    let is_symbol = |word: &str| {
+        word.starts_with(|first: char| first.is_alphabetic() || "_$".contains(first)) && !word.starts_with(LABEL)
+    };
     (!operands.any(is_symbol)).then_some(row)
+}
+
+/// PTX whose labels are numbered in their function alone, `$L__BB_3` for `$L__BB12_3`: they are known nowhere else, and functions that
+/// are made from one template get the same lines.
+pub fn unnumbered(text: &str) -> String {
+    const BEGIN: &str = "$L__BB";
+    let mut parts = text.split(BEGIN);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.extend([BEGIN, part.trim_start_matches(|c: char| c.is_ascii_digit())]);
+    }
+    out
 }
 
 /// The entry that a line begins, if its name may stand in rows.
@@ -180,7 +196,7 @@ mod tests {
             format!(
                 ".visible .entry {name}(\n.param .u64 {name}_param_0\n)\n{{\n.reg .b32 %r<2>;\n.loc 1 9 1\n\
                  ld.param.u64 %rd1, [{name}_param_0];\n.loc 1 5 5, inlined_at 1 9 1\n@%p1 st.global.u32 [%rd1+4], %r1;\n\
-                 mov.u32 %r1, buffer_of_{name};\n@%p1 bra $L__BB_1;\n$L__BB_1:\nret;\n}}\n"
+                 mov.u32 %r1, buffer_of_{name};\n@%p1 bra $L__BB_1;\n@%p1 bra $L_other;\n$L__BB_1:\n$L_other:\nret;\n}}\n"
             )
         };
         let entries: String = ["a", "b", "sum", "d", "e"].map(entry).concat();
@@ -198,9 +214,10 @@ mod tests {
             assert!(table.contains(row), "{folded}");
         }
         assert!(table.contains(" @%p1 st.global.u32 [%rd1+4], %r1;\n"), "{folded}");
-        for symbol in ["buffer_of_sum", "$L__BB_1:", "bra $L__BB_1"] {
+        for symbol in ["buffer_of_sum", "$L__BB_1:", "bra $L_other"] {
             assert!(folded.contains(symbol) && !table.contains(symbol), "{folded}");
         }
+        assert_eq!(folded.matches("bra $L__BB_1;").count(), 1, "{folded}");
         assert_eq!(unfold(&folded), text);
         assert_eq!((fold(&folded), unfold(&text)), (folded.clone(), Cow::Borrowed(&*text)));
         let windows = folded.replace('\n', "\r\n");
@@ -232,6 +249,13 @@ mod tests {
         assert!(unfold(&folded).len() < 400);
         let folded = folded.replace('a', "aa");
         assert!(unfold(&folded).contains("{\n&&"), "a long name stands in no row");
+    }
+
+    #[test]
+    fn labels_are_those_of_their_function() {
+        let text = "@%p1 bra $L__BB12_3;\n$L__BB12_3: // of \"$L__BB12\"\n";
+        assert_eq!(unnumbered(text), "@%p1 bra $L__BB_3;\n$L__BB_3: // of \"$L__BB\"\n");
+        assert_eq!(unnumbered(&text.replace("$L__BB", "$L__info")), text.replace("$L__BB", "$L__info"));
     }
 
     #[test]

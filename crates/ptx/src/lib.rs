@@ -33,7 +33,7 @@ pub mod table;
 
 pub use ast::*;
 pub use error::Error;
-pub use fold::{fold, for_driver, unfold};
+pub use fold::{fold, for_driver, unfold, unnumbered};
 pub use index::Index;
 
 /// Parses one PTX file. `file` is the name that errors print; it is never opened.

@@ -1,4 +1,5 @@
-//! What a call costs the host: loading a kernel at the first, and a call beside its bare launches. Prints JSON.
+//! What a call costs the host: loading a kernel at the first, and a call beside its bare launches; and what the norm of a model's gradients
+//! takes on the card. Prints JSON.
 //!
 //! Usage: clock [compiled], which makes plans with kernels that NVRTC compiles.
 
@@ -6,8 +7,9 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Instant;
 
-use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, result, sys};
-use reduction::{Arg, Layout, Matrix, Op, Reducer, Type, kernels};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, ValidAsZeroBits, result, sys};
+use half::bf16;
+use reduction::{Arg, Element, Layout, Matrix, Op, Reducer, Type, kernels};
 use serde_json::json;
 
 /// Calls between two waits: few enough that the driver's queue never fills.
@@ -37,9 +39,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         loads.push(json!({"op": op.name(), "type": ty.name(), "kernels": plan.reduction().plan().kernels(), "ms": ms}));
     }
     let calls = call_us(&reducer, &stream)?;
+    let tracked = gradients_us::<f32>("reduction_tracked", &reducer, &stream)?;
+    // SAFETY: all work is on one stream.
+    unsafe { context.disable_event_tracking() };
+    let gradients = [
+        gradients_us::<f32>("reduction", &reducer, &stream)?,
+        gradients_us::<bf16>("reduction", &reducer, &stream)?,
+        tracked,
+    ];
     let record = json!({
         "device": context.name()?, "plans": if reducer.compiles() { "compiled" } else { "committed" },
         "handle_ms": opened_ms, "first_plan": loads, "calls": calls,
+        "gradients": gradients,
     });
     println!("{}", serde_json::to_string_pretty(&record)?);
     Ok(())
@@ -76,6 +87,57 @@ fn call_us(reducer: &Reducer, stream: &Arc<CudaStream>) -> Result<Vec<serde_json
         all.push(json!({"op": "sum", "type": "f32", "n": n, "call_us": call, "launch_us": launch, "beside_us": call - launch}));
     }
     Ok(all)
+}
+
+/// Elements of the parameters of a model of the size of GPT-2: 148 arrays, 124 million elements.
+fn parameters() -> Vec<usize> {
+    const WIDTH: usize = 768;
+    let norm = [WIDTH; 2];
+    let layer = [
+        3 * WIDTH * WIDTH,
+        3 * WIDTH,
+        WIDTH * WIDTH,
+        WIDTH,
+        WIDTH,
+        WIDTH,
+        4 * WIDTH * WIDTH,
+        4 * WIDTH,
+        4 * WIDTH * WIDTH,
+        WIDTH,
+    ];
+    let mut all = vec![50_257 * WIDTH, 1024 * WIDTH];
+    for _ in 0..12 {
+        all.extend(norm);
+        all.extend(layer);
+    }
+    all.extend(norm);
+    all
+}
+
+/// Microseconds of the norm of all gradients of such a model, by events around each of many calls, the median. Where cudarc tracks
+/// events, it records one for each array behind the launch.
+fn gradients_us<T: Element + ValidAsZeroBits>(
+    entrant: &str,
+    reducer: &Reducer,
+    stream: &Arc<CudaStream>,
+) -> Result<serde_json::Value, Box<dyn std::error::Error>> {
+    let arrays = parameters().into_iter().map(|n| stream.alloc_zeros::<T>(n)).collect::<Result<Vec<_>, _>>()?;
+    let arrays: Vec<&CudaSlice<T>> = arrays.iter().collect();
+    let all = reducer.gather(stream, Op::L2Norm, &arrays)?;
+    let mut workspace = reducer.workspace(stream)?;
+    workspace.reserve(all.prepared().reduction())?;
+    let mut norm = stream.alloc_zeros::<f32>(1)?;
+    let event = || stream.record_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT));
+    let mut times = Vec::new();
+    for _ in 0..ROUNDS {
+        let begin = event()?;
+        all.call(&mut workspace, &arrays).out(&mut norm).run()?;
+        times.push(f64::from(begin.elapsed_ms(&event()?)?) * 1e3);
+    }
+    let elements: usize = arrays.iter().map(|array| array.len()).sum();
+    Ok(
+        json!({"entrant": entrant, "type": T::TYPE.name(), "arrays": arrays.len(), "elements": elements, "us": median(times)}),
+    )
 }
 
 /// The same launch without the library.

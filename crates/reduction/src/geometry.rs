@@ -4,6 +4,8 @@ use std::fmt;
 
 /// Most threads a block can have on every card so far.
 pub(crate) const BLOCK_MAX: u32 = 1024;
+/// Most blocks of a grid in its first direction.
+const GRID_MAX: u32 = (1 << 31) - 1;
 
 /// Geometry of one launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +47,8 @@ impl Geometry {
             "a block has at least one thread in each direction".to_string()
         } else if threads > u64::from(BLOCK_MAX) {
             format!("a block has at most {BLOCK_MAX} threads, and this one would have {threads}")
+        } else if self.grid[0] > GRID_MAX {
+            format!("a grid has at most {GRID_MAX} blocks in a row, and this one would have {} or more", self.grid[0])
         } else if self.cluster == 0 || !self.grid[0].is_multiple_of(self.cluster) {
             format!("clusters of {} blocks do not divide the {} blocks of the grid", self.cluster, self.grid[0])
         } else {

@@ -3,8 +3,10 @@
 use crate::element::Type;
 use crate::error::{Error, Result};
 
-/// Rows and columns are counted in 32 bits, and indices in a row are handed on so.
+/// Columns are counted in 32 bits, and indices in a row are handed on so.
 pub const COUNT_MAX: u64 = (1 << 31) - 1;
+/// More rows than any card holds bytes for.
+const ROWS_MAX: u64 = 1 << 38;
 /// Columns of a matrix by default.
 const COLS: u64 = 64;
 
@@ -22,6 +24,7 @@ pub struct Matrix {
 /// Rows of any length, one behind the other, whose bounds are offsets on the device: row `r` is the elements from offset `r` to
 /// offset `r + 1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Segments {
     /// Number of rows; there is one offset more.
     pub rows: u64,
@@ -31,6 +34,9 @@ pub struct Segments {
     pub longest: u64,
     /// Bits of an offset, 32 or 64.
     pub bits: u32,
+    /// True if two small launches check the offsets first, so that a safe call may name them. Where they do not rise, or end behind the
+    /// elements, every row counts as empty, and `Flag` is set to 1.
+    pub checked: bool,
 }
 
 /// An array of three dimensions, of which the one in the middle is reduced: any axis of any contiguous tensor, with all dimensions
@@ -47,6 +53,7 @@ pub struct Axis {
 
 /// Layout of elements, and the part that gets a value of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Layout {
     /// One array to one value.
     #[default]
@@ -77,6 +84,23 @@ impl Layout {
     }
 }
 
+impl Segments {
+    /// So many rows over so many elements, with offsets of 32 or 64 bits that are not checked.
+    pub const fn new(rows: u64, elements: u64, bits: u32) -> Segments {
+        Segments { rows, elements, longest: elements, bits, checked: false }
+    }
+
+    /// With the longest row known, which narrows the error bound.
+    pub const fn with_longest(self, longest: u64) -> Segments {
+        Segments { longest, ..self }
+    }
+
+    /// With offsets that are checked on the device.
+    pub const fn with_checks(self) -> Segments {
+        Segments { checked: true, ..self }
+    }
+}
+
 impl Matrix {
     /// Rows that lie one behind the other.
     pub const fn dense(rows: u64, cols: u64) -> Matrix {
@@ -98,9 +122,9 @@ impl Matrix {
         if pitch < cols {
             return Err(Error::Pitch { pitch, cols });
         }
-        for (what, got) in [("rows", rows), ("columns", cols)] {
-            if got > COUNT_MAX {
-                return Err(Error::TooMany { what, got, most: COUNT_MAX });
+        for (what, got, most) in [("rows", rows, ROWS_MAX), ("columns", cols, COUNT_MAX)] {
+            if got > most {
+                return Err(Error::TooMany { what, got, most });
             }
         }
         let bytes = self.span().and_then(|span| span.checked_mul(ty.bytes()));

@@ -25,13 +25,14 @@ pub use card::Card;
 pub use element::Type;
 pub use error::{Error, Result};
 pub use families::loss::{CrossEntropy, LossReduction};
+pub use families::many::Many;
 pub use families::masked::{Causal, Softmax};
 pub use families::normalise::Norm;
 pub use families::own::Operator;
 pub use families::quantised::{Code, QuantisedNorm};
 pub use geometry::Geometry;
 #[cfg(feature = "cudarc")]
-pub use gpu::{Call, Element, Prepared, Reducer, Value, Workspace, is_available};
+pub use gpu::{Call, Element, Gathered, Prepared, Reducer, Value, Workspace, is_available};
 pub use layout::{Axis, Layout, Matrix, Segments};
 pub use memory::{Memory, Operands, Role, Rule, Space};
 pub use op::Op;

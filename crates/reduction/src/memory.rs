@@ -44,7 +44,7 @@ roles! {
     Weights "weights" "Weights of a norm, one a column.";
     Biases "biases" "Biases of a norm that subtracts the mean, one a column.";
     Logsumexp "logsumexp" "Logarithms of the rows' sums of exponentials, one a row.";
-    Flag "flag" "A word that wrong labels set to 1.";
+    Flag "flag" "A word that wrong labels or offsets set to 1.";
     Mask "mask" "Matrix that is added to the elements.";
     Lengths "lengths" "Lengths of rows, one a row.";
     Sum "sum" "Input and residual added up, which lies as the input.";
@@ -52,6 +52,7 @@ roles! {
     Deviations "reciprocal deviations" "Reciprocal deviations of the rows, one a row: written forward, read on the way back.";
     WeightGradients "gradients of the weights" "Gradients of a norm's weights, one a column.";
     BiasGradients "gradients of the biases" "Gradients of a norm's biases, one a column.";
+    Table "table of arrays" "Words that say where arrays lie, see [`crate::Many::table`].";
     Scales "scales" "Scales of results of 8 bits, one a row.";
 }
 

@@ -11,6 +11,7 @@ macro_rules! operations {
         /// Operation of a kernel on its input.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
         #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+        #[non_exhaustive]
         pub enum Op {
             $(#[doc = $about] #[cfg_attr(feature = "serde", serde(rename = $name))] $(#[$mark])? $variant,)*
         }
@@ -63,10 +64,16 @@ operations! {
         "the bits that an odd number has";
     Sumsq "sumsq" Total Zero Squares "The sum of the squares."
         "the sum of the squares";
+    L2Norm "l2_norm" Total Zero Floats "The root of the sum of the squares."
+        "the root of the sum of the squares";
     Dot "dot" Total Zero Squares "The sum of the products with the elements of a second array."
         "the product with as many others";
     Count "count" Count Zero All "How many elements are above 0."
         "how many are above 0";
+    Any "any" Count Zero All "1 if an element is not 0, else 0; a NaN is not 0."
+        "whether one is not 0";
+    All "all" Count One All "1 if no element is 0, else 0; a NaN is not 0."
+        "whether none is 0";
     Argmin "argmin" Found Largest All "The first of the smallest elements, or the first NaN."
         "where the smallest is first, or the first NaN";
     Argmax "argmax" Found Smallest All "The first of the largest elements, or the first NaN."
@@ -353,7 +360,7 @@ impl Op {
             }
             Takes::NanRule if !is_float => "there is no NaN among integers: take min or max",
             Takes::NanArg if !is_float => "there is no NaN among integers: take argmin or argmax",
-            Takes::Floats if !is_float => "mean and variance have floats for accumulators: take f16, bf16, f32 or f64",
+            Takes::Floats if !is_float => "it has floats for accumulators: take f16, bf16, f32 or f64",
             Takes::Exponentials if !is_single => {
                 "exponentials are taken of f16, bf16 and f32, with floats for accumulators"
             }

@@ -94,6 +94,7 @@ pub fn entry_name(name: &str, op: Op, instance: &str, ty: Type) -> String {
 
 /// One argument of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Arg {
     /// The address of the input.
     Input,
@@ -111,6 +112,8 @@ pub enum Arg {
     Biases,
     /// The address of an operand of any other role.
     Operand(Role),
+    /// The address so many bytes behind the begin of an operand.
+    Behind(Role, u64),
     /// The address of the plan's array of this number.
     Sums(usize),
     /// The address of the plan's state: 64-bit words that are zero before the first run and zero again after each run.
@@ -172,6 +175,7 @@ impl Pass {
 /// Way in which blocks of a launch meet by its state. Words that one protocol is done with may be left in a form that another one
 /// would misread, so that each has a state of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Protocol {
     /// Tickets: the last block to take one finds what the others left.
     #[default]

@@ -72,6 +72,14 @@ impl Reduction {
         }
     }
 
+    /// The same reduction by other launches: a plan with a shape that was set by hand.
+    ///
+    /// # Safety
+    /// They touch what the rules say and nothing else, and leave their state as they found it.
+    pub unsafe fn with_plan(self, plan: Plan) -> Reduction {
+        Reduction { plan, ..self }
+    }
+
     /// The file of `kernels/` in which [`Pass::line`] makes its kernels, `ch10-rows`; empty where there is no line.
     pub fn lesson(&self) -> &'static str {
         self.lesson
@@ -128,7 +136,8 @@ impl Reduction {
     ///
     /// # Safety
     /// The operands and the space are memory of the queue's device, free of other writers while the launches run. Offsets of ragged
-    /// rows rise, and the last is at most the number of elements.
+    /// rows rise, and the last is at most the number of elements; a table has the words of [`crate::Many::table`], for arrays that are
+    /// memory of the device too.
     ///
     /// # Errors
     /// An operand that is missing, too short, badly aligned or overlaps the results in part; a space that is too small.
@@ -176,6 +185,7 @@ impl Reduction {
             Arg::Weights => address(Role::Weights),
             Arg::Biases => address(Role::Biases),
             Arg::Operand(role) => address(role),
+            Arg::Behind(role, bytes) => address(role) + bytes,
             Arg::State => space.state.address,
             Arg::Sums(at) if at + 1 >= self.plan.sums.len() => address(Role::Out),
             Arg::Sums(at) => {
@@ -222,7 +232,14 @@ fn check(problem: &Problem<'_>) -> Result<()> {
     match layout {
         Layout::Array if champion::takes(op, ty) => most("elements", n, champion::N_MAX),
         Layout::Array => most("elements", n, u32::MAX.into()),
-        Layout::Rows(matrix) | Layout::Columns(matrix) => matrix.check(ty),
+        Layout::Rows(matrix) => matrix.check(ty),
+        Layout::Columns(matrix) => {
+            most("rows", matrix.rows, COUNT_MAX)?;
+            Matrix { cols: matrix.cols.min(COUNT_MAX), ..matrix }.check(ty)?;
+            // As many results as elements at least.
+            let bytes = matrix.span().and_then(|span| span.checked_mul(op.row_bytes(ty)));
+            bytes.map(|_| ()).ok_or(Error::Size { rows: matrix.rows, cols: matrix.cols, pitch: matrix.pitch })
+        }
         Layout::Axis(Axis { outer, reduced, inner }) => {
             most("elements along the axis", reduced, COUNT_MAX)?;
             most("elements behind the axis", inner, COUNT_MAX)?;
@@ -230,7 +247,7 @@ fn check(problem: &Problem<'_>) -> Result<()> {
             let bytes = all.and_then(|all| all.checked_mul(ty.bytes()));
             bytes.map(|_| ()).ok_or(Error::Size { rows: outer, cols: reduced, pitch: inner })
         }
-        Layout::Ragged(Segments { rows, elements, longest, bits: of_offset }) => {
+        Layout::Ragged(Segments { rows, elements, longest, bits: of_offset, .. }) => {
             bits("offsets", of_offset)?;
             most("rows", rows, COUNT_MAX)?;
             most("elements of a row", longest, COUNT_MAX)?;
@@ -246,7 +263,7 @@ fn launches(problem: &Problem<'_>) -> Plan {
         Layout::Rows(_) if problem.op.is_exponential() => softmax::softmax(problem),
         Layout::Rows(_) if problem.op.is_norm() => norms::norm(problem),
         Layout::Rows(_) => rows::rows(problem),
-        Layout::Columns(_) => rows::columns(problem),
+        Layout::Columns(matrix) => rows::panels(problem, matrix, rows::PANEL),
         Layout::Axis(axis) => rows::axis(problem, axis),
         Layout::Ragged(_) => rows::ragged(problem),
     }
@@ -283,9 +300,12 @@ fn rules(problem: &Problem<'_>) -> Vec<Rule> {
         Layout::Rows(Matrix { rows, cols, .. }) => (rows, cols),
         _ => (0, 0),
     };
-    if let Layout::Ragged(Segments { rows, bits, .. }) = layout {
+    if let Layout::Ragged(Segments { rows, bits, checked, .. }) = layout {
         let (offset, name) = if bits == 32 { (4, "u32") } else { (8, "u64") };
         rules.push(Rule::read(Role::Offsets, name, offset * (rows + 1), offset));
+        if checked {
+            rules.push(Rule::written(Role::Flag, "u32", 4, 4));
+        }
     }
     if op.has_labels() {
         let (label, name) = if targets.label_bits == 32 { (4, "i32") } else { (8, "i64") };

@@ -64,6 +64,8 @@ fn whole_result(op: Op, ty: Type, values: &[i64]) -> Reference {
             whole(op, ty, a.iter().zip(b).fold(0i64, |sum, (&a, &b)| sum.wrapping_add(a.wrapping_mul(b))))
         }
         Op::Count => Value::U32(values.iter().filter(|&&v| v > 0).count() as u32),
+        Op::Any => Value::U32(values.iter().any(|&v| v != 0).into()),
+        Op::All => Value::U32(values.iter().all(|&v| v != 0).into()),
         Op::Argmin | Op::Nanargmin => first(|a, b| a < b),
         Op::Argmax | Op::Nanargmax => first(|a, b| a > b),
         Op::Minmax => Value::Two(fold(i64::min) as f64, fold(i64::max) as f64),
@@ -86,11 +88,14 @@ fn real_result(op: Op, ty: Type, values: &[f64]) -> Reference {
         Op::Minmax => Reference::exact(Value::Two(nan_or(min()), nan_or(max()))),
         Op::Prod => product(ty, values),
         Op::Sumsq => product_sum(values.iter().map(|&v| (v, v))),
+        Op::L2Norm => root(ty, product_sum(values.iter().map(|&v| (v, v)))),
         Op::Dot => {
             let (a, b) = values.split_at(values.len() / 2);
             product_sum(a.iter().copied().zip(b.iter().copied()))
         }
         Op::Count => Reference::exact(Value::U32(values.iter().filter(|&&v| v > 0.0).count() as u32)),
+        Op::Any => Reference::exact(Value::U32(values.iter().any(|&v| v != 0.0).into())),
+        Op::All => Reference::exact(Value::U32(values.iter().all(|&v| v != 0.0).into())),
         Op::Argmin => Reference::exact(first_of(values, |a, b| a < b, true)),
         Op::Argmax => Reference::exact(first_of(values, |a, b| a > b, true)),
         Op::Nanargmin => Reference::exact(first_of(values, |a, b| a < b, false)),
@@ -172,6 +177,18 @@ fn product_sum(pairs: impl Iterator<Item = (f64, f64)> + Clone) -> Reference {
         [high, if low.is_finite() { low } else { 0.0 }]
     }));
     Reference { underflows, ..sum }
+}
+
+/// The root of a sum of squares. It halves a relative error; what squares lose below the normal numbers it brings up again.
+fn root(ty: Type, squares: Reference) -> Reference {
+    let high = squares.expected.to_f64();
+    let root = high.sqrt();
+    let low = (root.mul_add(-root, high) + squares.low) / (2.0 * root);
+    let low = if low.is_finite() { low } else { 0.0 };
+    let lost = squares.underflows * smallest(ty);
+    let lost = (2.0 * lost).sqrt().min(if root > 0.0 { lost / root } else { f64::INFINITY });
+    let (magnitude, underflows) = (squares.magnitude.sqrt(), lost / smallest(ty));
+    Reference { low, magnitude, underflows, reach: squares.reach, ..Reference::exact(Value::F64(root)) }
 }
 
 /// Mean and variance, by two passes of compensated sums.

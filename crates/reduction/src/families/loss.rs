@@ -15,8 +15,6 @@ use crate::plan::{Arg, Pass, Plan, Problem};
 use crate::reduction::Reduction;
 use crate::team::{Endings, Shape};
 
-/// Types of logits that have kernels.
-const TYPES: [Type; 2] = [Type::F32, Type::BF16];
 /// Rows of one block of the launch that adds up losses, at least, and its blocks at most.
 const OF_TOTAL: u64 = 2048;
 const TOTALS: u64 = 1024;
@@ -296,13 +294,9 @@ impl CrossEntropy {
     }
 }
 
-/// Refuses a type that an operation does not take, and one without kernels.
+/// Refuses a type that an operation does not take.
 pub(super) fn check_type(op: Op, ty: Type) -> Result<()> {
-    match op.refusal(ty) {
-        Some(why) => Err(Error::Unsupported { op, ty, why }),
-        None if TYPES.contains(&ty) => Ok(()),
-        None => Err(Error::NoKernels { op, ty, layout: "rows" }),
-    }
+    op.refusal(ty).map_or(Ok(()), |why| Err(Error::Unsupported { op, ty, why }))
 }
 
 /// The smallest team of threads that holds a row of so many vectors of `per` elements, two vectors each; `None` if no block does.

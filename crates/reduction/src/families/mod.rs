@@ -2,6 +2,7 @@
 
 pub mod champion;
 pub mod loss;
+pub mod many;
 pub mod masked;
 pub mod normalise;
 pub mod norms;

@@ -152,8 +152,8 @@ impl Norm {
 
     pub(super) fn check(&self) -> Result<()> {
         let (op, ty) = (self.op(), self.ty);
-        if !matches!(ty, Type::BF16 | Type::F32) {
-            return Err(Error::Unsupported { op, ty, why: "kernels with all that a norm may have take bf16 and f32" });
+        if let Some(why) = op.refusal(ty) {
+            return Err(Error::Unsupported { op, ty, why });
         }
         self.matrix.check(ty)?;
         let columns = [("weights", self.weights), ("biases", self.biases), ("gradients", self.gradients)];
@@ -248,9 +248,10 @@ fn format(ty: Type) -> u32 {
     match ty {
         Type::F32 => 0,
         Type::BF16 => 1,
+        Type::F16 => 2,
         // Codes of 8 bits: FP8, and integers.
-        Type::U8 => 2,
-        _ => 3,
+        Type::U8 => 3,
+        _ => 4,
     }
 }
 
@@ -337,7 +338,7 @@ impl Task {
         let args = self.args(other, Arg::optional(Role::Sum, has_residual), saved, biases);
         let mut pass = self.pass("norm", team, rows, args);
         if let Team::Lanes(lanes) = team {
-            pass.geometry.grid[0] = rows.div_ceil(256 / lanes) as u32;
+            pass.geometry.grid[0] = u32::try_from(rows.div_ceil(256 / lanes)).unwrap_or(u32::MAX);
         }
         let sums = vec![span(self.norm.matrix)];
         Plan { passes: vec![pass], sums, why: team.why(cols, ""), ..Plan::default() }

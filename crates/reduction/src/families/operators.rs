@@ -71,8 +71,11 @@ pub const OPS: &[Op] = &[
     Op::Or,
     Op::Xor,
     Op::Sumsq,
+    Op::L2Norm,
     Op::Dot,
     Op::Count,
+    Op::Any,
+    Op::All,
     Op::Argmin,
     Op::Argmax,
     Op::Nanargmin,
@@ -83,9 +86,10 @@ pub const OPS: &[Op] = &[
 
 /// Returns whether an operator is compiled for this type; most are for all types that they take.
 pub fn is_compiled(op: Op, ty: Type) -> bool {
-    use Type::{BF16, F32, F64, I8, I32, I64};
+    use Type::{BF16, F32, F64, I8, I32, I64, U8};
     match op {
         Op::Count => matches!(ty, I8 | I32 | BF16 | F32),
+        Op::Any | Op::All => matches!(ty, U8 | I32 | BF16 | F32),
         Op::Argmin | Op::Argmax => matches!(ty, I32 | I64 | BF16 | F32 | F64),
         Op::Nanargmin | Op::Nanargmax => matches!(ty, F32 | F64),
         Op::Minmax => matches!(ty, I32 | BF16 | F32 | F64),
@@ -106,8 +110,11 @@ pub fn instance(problem: &Problem<'_>) -> String {
         Op::Or => "Or",
         Op::Xor => "Xor",
         Op::Sumsq => "SumOfSquares",
+        Op::L2Norm => "L2Norm",
         Op::Dot => "Dot",
         Op::Count => "Count",
+        Op::Any => "Any",
+        Op::All => "All",
         Op::Argmin => "ArgMin",
         Op::Argmax => "ArgMax",
         Op::Nanargmin => "NanArgMin",
@@ -159,8 +166,9 @@ pub fn plan_for(problem: &Problem<'_>, shape: Shape) -> Plan {
     let mut pass = Pass::new(kernel, grid, block, args);
     pass.line = Some(line);
     pass.elements = n;
-    // A product rounds before it is added.
-    pass.additions = of_thread + block_additions(block) + of_messages + u64::from(matches!(op, Op::Sumsq | Op::Dot));
+    // A product rounds before it is added, and a root at the end.
+    let others = u64::from(matches!(op, Op::Sumsq | Op::Dot)) + 2 * u64::from(op == Op::L2Norm);
+    pass.additions = of_thread + block_additions(block) + of_messages + others;
     if op == Op::Prod {
         // Every multiplication leaves its share in a product, and not only those on one path.
         pass.additions = n;

@@ -2,6 +2,7 @@
 
 use crate::element::Type;
 use crate::layout::{Axis, Layout, Matrix, Segments};
+use crate::memory::Role;
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan, Problem};
 use crate::text::grouped;
@@ -408,6 +409,38 @@ pub fn columns_of(problem: &Problem<'_>, Columns { lanes, width, loads, parts }:
     }
 }
 
+/// Most columns of one launch, which counts them in 32 bits: a multiple of every vector.
+pub const PANEL: u64 = 1 << 30;
+
+/// [`columns`] of a matrix of any width, in panels of so many columns, a launch each.
+pub fn panels(problem: &Problem<'_>, matrix: Matrix, most: u64) -> Plan {
+    let (size, result) = (problem.ty.bytes(), problem.op.row_bytes(problem.ty));
+    let of_panel = |first: u64| {
+        let panel = Matrix { cols: (matrix.cols - first).min(most), ..matrix };
+        let mut plan = columns(&Problem { layout: Layout::Columns(panel), ..*problem });
+        for arg in plan.passes.iter_mut().flat_map(|pass| &mut pass.args).filter(|_| first > 0) {
+            match *arg {
+                Arg::Input => *arg = Arg::Behind(Role::Input, first * size),
+                Arg::Sums(1) => *arg = Arg::Behind(Role::Out, first * result),
+                _ => {}
+            }
+        }
+        plan
+    };
+    let mut plan = of_panel(0);
+    for first in (0..matrix.cols).step_by(most as usize).skip(1) {
+        let next = of_panel(first);
+        plan.sums[0] = plan.sums[0].max(next.sums[0]);
+        plan.state_words = plan.state_words.max(next.state_words);
+        plan.passes.extend(next.passes);
+    }
+    if plan.passes.len() > 1 {
+        plan.why += &format!("; a launch for each {} columns", grouped(most));
+        plan.sums[1] = results(problem, matrix.cols);
+    }
+    plan
+}
+
 /// Most slices of one launch: blocks of a grid in y.
 const SLICES_MAX: u64 = 65_535;
 
@@ -452,12 +485,16 @@ pub fn ragged(problem: &Problem<'_>) -> Plan {
 pub fn ragged_of(problem: &Problem<'_>, steps: u64) -> Plan {
     let segments = match problem.layout {
         Layout::Ragged(segments) => segments,
-        _ => Segments { rows: 1, elements: problem.n, longest: problem.n, bits: 32 },
+        _ => Segments::new(1, problem.n, 32),
     };
     let tile = 256 * steps;
-    let Segments { rows, elements: n, longest, bits } = segments;
+    let Segments { rows, elements: n, longest, bits, checked } = segments;
     let tiles = (n + rows).div_ceil(tile);
-    let (carries, heads, cuts, out) = (Arg::Sums(0), Arg::Sums(1), Arg::Sums(2), Arg::Sums(3));
+    let (carries, heads, cuts) = (Arg::Sums(0), Arg::Sums(1), Arg::Sums(2));
+    let (checks, offsets, out) = match checked {
+        true => (checks(rows + 1, n, bits), Arg::Sums(4), Arg::Sums(5)),
+        false => (Vec::new(), Arg::Offsets, Arg::Sums(3)),
+    };
     let (offset, bits) = if bits == 64 { ("unsigned long long", "o64") } else { ("unsigned int", "o32") };
     let line = Some(format!("RAGGED({}, {offset}, {bits}, {steps})", instance(problem)));
     let shape = format!("{bits}_s{steps}");
@@ -470,7 +507,7 @@ pub fn ragged_of(problem: &Problem<'_>, steps: u64) -> Plan {
             problem.entry("ragged", &shape),
             tiles,
             256,
-            vec![Arg::Input, Arg::Offsets, out, Arg::U64(rows), carries, heads, cuts],
+            vec![Arg::Input, offsets, out, Arg::U64(rows), carries, heads, cuts],
         )
     };
     let of_tiles = longest / tile + 2;
@@ -482,12 +519,17 @@ pub fn ragged_of(problem: &Problem<'_>, steps: u64) -> Plan {
             problem.entry("sew", &shape),
             tiles.div_ceil(8),
             256,
-            vec![Arg::Offsets, out, carries, heads, cuts, Arg::U32(tiles as u32)],
+            vec![offsets, out, carries, heads, cuts, Arg::U32(tiles as u32)],
         )
     };
-    let passes = if tiles > 1 { vec![first, second] } else { vec![first] };
-    let sums =
-        vec![values(problem, tiles), values(problem, tiles), problem.ty.holding(8 * tiles), results(problem, rows)];
+    let mut passes = checks;
+    passes.push(first);
+    passes.extend((tiles > 1).then_some(second));
+    let mut sums = vec![values(problem, tiles), values(problem, tiles), problem.ty.holding(8 * tiles)];
+    if checked {
+        sums.extend([4 * CHECKERS, u64::from(segments.bits / 8) * (rows + 1)].map(|bytes| problem.ty.holding(bytes)));
+    }
+    sums.push(results(problem, rows));
     Plan {
         passes,
         sums,
@@ -496,4 +538,18 @@ pub fn ragged_of(problem: &Problem<'_>, steps: u64) -> Plan {
         ),
         ..Plan::default()
     }
+}
+
+/// Most blocks that check offsets: each of a block's threads hears of one.
+const CHECKERS: u64 = 256;
+
+/// The launches that check so many offsets, and copy them or zeros.
+fn checks(count: u64, elements: u64, bits: u32) -> Vec<Pass> {
+    let grid = count.div_ceil(1024).min(CHECKERS);
+    let (wrong, copy) = (Arg::Sums(3), Arg::Sums(4));
+    let pass = |name, args| Pass::new(format!("{name}_offsets_o{bits}"), grid, 256, args);
+    vec![
+        pass("check", vec![Arg::Offsets, Arg::U64(count), Arg::U64(elements), wrong]),
+        pass("copy", vec![Arg::Offsets, Arg::U64(count), wrong, copy, Arg::Operand(Role::Flag)]),
+    ]
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ::cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop};
+use ::cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop};
 
 use super::element::Value;
 use super::launch::{StreamQueue, failed};
@@ -21,6 +21,8 @@ pub struct Call<'a> {
     operands: Operands,
     /// What orders the call among those of other streams, if cudarc manages that.
     guards: [Option<SyncOnDrop<'a>>; Role::ALL.len()],
+    /// Arrays that a table names.
+    arrays: Vec<(Memory, SyncOnDrop<'a>)>,
     refused: Option<Error>,
 }
 
@@ -30,7 +32,7 @@ impl Prepared {
         let refused = self.check(workspace).err();
         let (stream, parts) = workspace.parts();
         let (operands, guards) = (Operands::default(), Default::default());
-        Call { prepared: self, stream, parts, operands, guards, refused }
+        Call { prepared: self, stream, parts, operands, guards, arrays: Vec::new(), refused }
     }
 
     /// Checks operands of any origin, by their addresses, and enqueues the launches on the workspace's stream: for memory that cudarc
@@ -38,7 +40,8 @@ impl Prepared {
     ///
     /// # Safety
     /// The operands are memory of the workspace's device, and stay so until the stream is past the launches; nothing else writes them
-    /// meanwhile, nor reads what is written. Offsets rise, and the last is at most the number of elements.
+    /// meanwhile, nor reads what is written. Offsets rise, and the last is at most the number of elements; a table has the words of
+    /// [`crate::Many::table`] for arrays that are such memory too.
     ///
     /// # Errors
     /// Those of [`Call::run`].
@@ -113,7 +116,8 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// Offsets of ragged rows, `u32` or `u64`, as the plan has it.
+    /// Offsets of ragged rows, `u32` or `u64`, as the plan has it, that the plan does not check. Those that it checks are
+    /// [read](Call::read), beside a flag that is written.
     ///
     /// # Safety
     /// They rise, and the last is at most the number of elements: the kernels read where they lead.
@@ -131,9 +135,14 @@ impl<'a> Call<'a> {
         if let Some(refused) = self.refused.take() {
             return Err(refused);
         }
-        // SAFETY: the operands are borrowed for the call, and cudarc keeps their memory for the stream's work; offsets were promised.
+        let out = self.operands.get(Role::Out);
+        if self.arrays.iter().any(|(array, _)| array.overlaps(out)) {
+            return Err(Error::Overlap { written: Role::Out.name(), operand: Role::Input.name() });
+        }
+        // SAFETY: the operands are borrowed for the call, and cudarc keeps their memory for the stream's work; offsets were promised, and the arrays are
+        // those of the table.
         let done = unsafe { self.prepared.launch(&self.operands, &mut self.parts, self.stream) };
-        drop(self.guards);
+        drop((self.guards, self.arrays));
         done
     }
 
@@ -145,11 +154,38 @@ impl<'a> Call<'a> {
         self.refuse(Error::Operand { what: "a call", operand: role.name(), problem });
     }
 
-    /// Offsets decide where kernels read, so that no safe call names them.
+    /// Offsets and tables decide where kernels read, so that no safe call names them.
     fn check_named(&mut self, role: Role) {
-        if role == Role::Offsets {
-            self.refuse_operand(role, "are named by `offsets`, which is unsafe");
+        match role {
+            // With a flag the plan checks them.
+            Role::Offsets if self.prepared.reduction.rule(Role::Flag).is_none() => {
+                self.refuse_operand(role, "are named by `offsets`, which is unsafe");
+            }
+            Role::Table => self.refuse_operand(role, "is the one that `Reducer::gather` made"),
+            _ => {}
         }
+    }
+
+    /// A table, and the arrays that it names: these, if they are still what it was made from.
+    pub(super) fn gathered<T: Value>(
+        mut self,
+        table: &'a CudaSlice<u64>,
+        places: &[Memory],
+        arrays: &[&'a impl DevicePtr<T>],
+    ) -> Self {
+        self.name_read(Role::Table, table);
+        for &array in arrays {
+            self.check_context(Role::Input, array);
+            let (address, guard) = array.device_ptr(self.stream);
+            self.arrays.push((Memory { address, bytes: array.num_bytes() as u64 }, guard));
+        }
+        if !self.arrays.iter().map(|(memory, _)| memory).eq(places) {
+            self.refuse_operand(
+                Role::Input,
+                "is another array, or in another place, than when the arrays were gathered",
+            );
+        }
+        self
     }
 
     fn check_type<T: Value>(&mut self, role: Role) {

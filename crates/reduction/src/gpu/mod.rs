@@ -6,6 +6,7 @@ pub mod card;
 #[cfg_attr(not(feature = "nvrtc"), path = "no_compiler.rs")]
 mod compiler;
 mod element;
+mod gathered;
 mod launch;
 mod workspace;
 
@@ -18,6 +19,7 @@ use ::cudarc::driver::{CudaContext, CudaStream, result, sys};
 pub use self::call::Call;
 use self::compiler::Compiler;
 pub use self::element::{Element, Value};
+pub use self::gathered::Gathered;
 #[doc(hidden)]
 pub use self::launch::launch_kernel;
 use self::launch::{Function, failed};
@@ -39,10 +41,30 @@ const CUDA_MIN: i32 = 12_000;
 pub fn is_available() -> bool {
     let mut version = 0;
     // SAFETY: it is asked first whether the driver's library is here, and the pointer is to a live integer.
-    let is_new = unsafe { sys::is_culib_present() && sys::cuDriverGetVersion(&mut version).result().is_ok() };
+    let is_new = unsafe { is_loadable() && sys::cuDriverGetVersion(&mut version).result().is_ok() };
     is_new
         && version >= CUDA_MIN
         && result::init().and_then(|()| result::device::get_count()).is_ok_and(|count| count > 0)
+}
+
+/// Returns whether the loader finds the driver's library. cudarc knows that where it loads CUDA; a program that was linked to CUDA,
+/// as candle's are, has begun with it.
+///
+/// # Safety
+/// A library of the driver's name is the driver.
+unsafe fn is_loadable() -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        #[allow(unused_imports, reason = "cudarc's function, if it has one, goes before the one below")]
+        use ::cudarc::driver::sys::*;
+        is_culib_present()
+    }
+}
+
+/// What [`is_loadable`] finds in a program that was linked.
+#[allow(dead_code, reason = "a feature of cudarc's decides")]
+unsafe fn is_culib_present() -> bool {
+    true
 }
 
 /// The library's handle of a context: its card, the kernels that were loaded, and the plans that were made. One serves all streams

@@ -46,10 +46,7 @@ impl Workspace {
         if has_scratch && has_state {
             return Ok(());
         }
-        let status = self.stream.capture_status().map_err(|error| failed("ask whether the stream captures", error))?;
-        if status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
-            return Err(Error::Capturing { what: "the workspace would have to grow".to_owned() });
-        }
+        refuse_capture(&self.stream, "the workspace would have to grow")?;
         let allocate = |error: DriverError| failed("allocate the workspace", error);
         if !has_scratch {
             self.scratch = None;
@@ -101,6 +98,15 @@ impl Parts<'_> {
         let (state, second) = memory(state.map(|(_, state)| state), stream);
         (Space { scratch, state }, [first, second])
     }
+}
+
+/// Refuses what a stream that is being captured forbids.
+pub(super) fn refuse_capture(stream: &CudaStream, what: &str) -> Result<()> {
+    let status = stream.capture_status().map_err(|error| failed("ask whether the stream captures", error))?;
+    if status == sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
+        return Ok(());
+    }
+    Err(Error::Capturing { what: what.to_owned() })
 }
 
 fn memory<'s, T>(slice: Option<&'s mut CudaSlice<T>>, stream: &'s CudaStream) -> (Memory, Option<SyncOnDrop<'s>>) {

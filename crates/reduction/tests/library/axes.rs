@@ -9,10 +9,10 @@ use lab::verify::verify;
 use lab::with_elements;
 use reduction::card::H200;
 use reduction::families::rows;
-use reduction::{Layout, Op, Problem, Reduction, Type};
+use reduction::{Layout, Matrix, Op, Problem, Reduction, Type};
 
 use crate::gpu;
-use crate::trial::{IN_ORDER, bytes, on_gpu, run};
+use crate::trial::{IN_ORDER, Trial, bytes, on_gpu, run};
 
 /// Reduces the middle axis of a tensor and judges every result.
 fn passes(op: Op, ty: Type, [outer, reduced, inner]: [u64; 3], begin: usize) {
@@ -60,4 +60,21 @@ fn more_slices_than_a_grid_has_take_two_launches() {
     let problem = Problem::new(Op::Sum, Type::I32, 65_600 * 4, layout, &H200);
     assert_eq!(Reduction::new(&problem).expect("a plan").plan().passes.len(), 2);
     passes(Op::Sum, Type::I32, [65_600, 2, 2], 0);
+}
+
+/// The panels of a matrix that is wider than a launch counts, with narrow ones in their place.
+#[test]
+fn panels_of_columns_are_right() {
+    for (rows, cols, pitch) in [(900, 70, 75), (3, 40, 40), (1, 33, 33), (40_000, 17, 17)] {
+        for (op, ty) in [(Op::Sum, Type::F32), (Op::Argmax, Type::BF16), (Op::Meanvar, Type::F16)] {
+            let matrix = Matrix { rows, cols, pitch };
+            let trial = Trial { times: 2, ..Trial::columns(op, ty, matrix) };
+            let problem = Problem::new(op, ty, trial.n, Layout::Columns(matrix), &H200);
+            let plan = rows::panels(&problem, matrix, 16);
+            assert_eq!(plan.passes.len() as u64, cols.div_ceil(16));
+            // SAFETY: launches of the library's, over all columns.
+            let reduction = unsafe { Reduction::new(&problem).expect("a plan").with_plan(plan) };
+            trial.passes_by(&reduction);
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, sys};
-use device::HostOperands;
+use device::{HostOperand, HostOperands};
 use reduction::{Error, FoundInRow, Layout, Matrix, Memory, Op, Operands, Reducer, Reduction, Role, Type};
 
 use crate::trial::on_gpu;
@@ -44,32 +44,43 @@ pub fn run_all(
     operands: &HostOperands<'_>,
     times: u32,
 ) -> Result<(Vec<u8>, Vec<Vec<u8>>), Error> {
+    let bytes = reduction.result_bytes() as usize;
+    let mut left = run_any(reduction, &operands.each(&operands.results(bytes)), times)?;
+    let others = left.split_off(2);
+    left[0].truncate(bytes);
+    Ok((left.swap_remove(0), others))
+}
+
+/// The same with operands of any role, of which one may lie over another; what each holds in the end.
+pub fn run_any(reduction: &Reduction, operands: &[HostOperand<'_>], times: u32) -> Result<Vec<Vec<u8>>, Error> {
     let prepared = REDUCER.prepare(reduction.clone())?;
     let stream = stream();
     let mut workspace = REDUCER.workspace(&stream).expect("the same context");
     workspace.reserve(reduction).expect("memory");
-    let [input_begin, other_begin, out_begin] = operands.begin;
-    let bytes = reduction.result_bytes() as usize;
-    let over = if operands.in_place { operands.input } else { &[] };
-    let filler = vec![0xa5; bytes.saturating_sub(over.len())];
-    let (out, out_at) = placed(&stream, &[over, &filler].concat(), out_begin);
-    let input = placed(&stream, operands.input, input_begin);
-    let at = if operands.in_place { Memory { bytes: operands.input.len() as u64, ..out_at } } else { input.1 };
-    let mut bound = Operands::default().with(Role::Input, at).with(Role::Out, Memory { bytes: bytes as u64, ..out_at });
-    let begin = |role| if role == Role::Other { other_begin } else { 0 };
-    let others: Vec<_> =
-        operands.others.iter().map(|&(role, bytes)| (role, placed(&stream, bytes, begin(role)))).collect();
-    others.iter().for_each(|(role, (_, memory))| bound.set(*role, *memory));
+    let mut arrays: Vec<(CudaSlice<u8>, Memory)> = Vec::new();
+    let mut bound = Operands::default();
+    for operand in operands {
+        let memory = match operand.over {
+            Some(role) => Memory { bytes: operand.bytes.len() as u64, ..bound.get(role) },
+            None => {
+                arrays.push(placed(&stream, operand.bytes, operand.begin));
+                arrays[arrays.len() - 1].1
+            }
+        };
+        bound.set(operand.role, memory);
+    }
     for _ in 0..times {
-        // SAFETY: the arrays live until the copy below, which waits for the stream.
+        // SAFETY: the arrays live until the copies below, which wait for the stream.
         unsafe { prepared.enqueue(&mut workspace, &bound) }.expect("operands that are right");
     }
-    let left = |slice: &CudaSlice<u8>, begin: usize, bytes: usize| {
-        stream.clone_dtoh(slice).expect("a copy")[begin..begin + bytes].to_vec()
-    };
-    let others =
-        others.iter().map(|(role, (slice, memory))| left(slice, begin(*role), memory.bytes as usize)).collect();
-    Ok((left(&out, out_begin, bytes), others))
+    let left = operands.iter().map(|operand| {
+        let memory = bound.get(operand.role);
+        let (slice, at) = arrays.iter().find(|(_, at)| at.address == memory.address).expect("an array of the above");
+        let all = stream.clone_dtoh(slice).expect("a copy");
+        let begin = (at.address - self::memory(&stream, slice).address) as usize;
+        all[begin..begin + memory.bytes as usize].to_vec()
+    });
+    Ok(left.collect())
 }
 
 /// Sums on two streams at once, each with a workspace of its own.
@@ -126,6 +137,76 @@ fn captured() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// Arrays of their own, gathered once: the table holds while they stay, and others are refused.
+fn gathered() -> Result<(), Box<dyn std::error::Error>> {
+    let stream = stream();
+    let arrays = [3, 0, 100_000, 5].map(|n| stream.clone_htod(&vec![0.5f32; n]));
+    let arrays = arrays.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let mut arrays: Vec<&CudaSlice<f32>> = arrays.iter().collect();
+    let all = REDUCER.gather(&stream, Op::Sumsq, &arrays)?;
+    let mut workspace = REDUCER.workspace(&stream)?;
+    workspace.reserve(all.prepared().reduction())?;
+    let mut out = stream.alloc_zeros::<f32>(1)?;
+    for _ in 0..3 {
+        all.call(&mut workspace, &arrays).out(&mut out).run()?;
+        assert_eq!(stream.clone_dtoh(&out)?, [100_008.0 / 4.0]);
+    }
+    arrays.swap(0, 3);
+    let error = all.call(&mut workspace, &arrays).out(&mut out).run();
+    assert!(matches!(error, Err(Error::Operand { operand: "input", .. })), "{error:?}");
+    let error = all.prepared().call(&mut workspace).out(&mut out).run();
+    assert!(matches!(error, Err(Error::Operand { operand: "table of arrays", .. })), "{error:?}");
+    Ok(())
+}
+
+/// More than 2^32 rows, of which all are 0 but some near every edge of 32 bits; then the sum of all their sums.
+fn rows_beyond_32_bits() -> Result<(), Box<dyn std::error::Error>> {
+    let (stream, rows) = (stream(), (1u64 << 32) + 5);
+    let plan = REDUCER.plan(Op::Sum, Type::BF16, 0, Layout::Rows(Matrix::dense(rows, 2)))?;
+    let all = REDUCER.plan(Op::Sum, Type::F32, rows, Layout::Array)?;
+    let mut workspace = REDUCER.workspace(&stream)?;
+    workspace.reserve(plan.reduction())?;
+    workspace.reserve(all.reduction())?;
+    let mut input = stream.alloc_zeros::<half::bf16>(2 * rows as usize)?;
+    let some: Vec<usize> = [0, 1 << 31, (1 << 32) - 1, 1 << 32, rows - 1].map(|row| row as usize).to_vec();
+    for (at, &row) in some.iter().enumerate() {
+        let elements = [1.0, at as f32].map(half::bf16::from_f32);
+        stream.memcpy_htod(&elements, &mut input.slice_mut(2 * row..2 * row + 2))?;
+    }
+    // SAFETY: the call writes every result.
+    let mut sums = unsafe { stream.alloc::<f32>(rows as usize) }?;
+    plan.call(&mut workspace).input(&input).out(&mut sums).run()?;
+    for (at, &row) in some.iter().enumerate() {
+        assert_eq!(stream.clone_dtoh(&sums.slice(row..row + 1))?, [1.0 + at as f32], "row {row}");
+    }
+    let mut total = stream.alloc_zeros::<f32>(1)?;
+    all.call(&mut workspace).input(&sums).out(&mut total).run()?;
+    assert_eq!(stream.clone_dtoh(&total)?, [15.0]);
+    Ok(())
+}
+
+/// More than 2^32 columns, likewise.
+fn columns_beyond_32_bits() -> Result<(), Box<dyn std::error::Error>> {
+    let (stream, cols) = (stream(), (1u64 << 32) + 5);
+    let plan = REDUCER.plan(Op::Max, Type::BF16, 0, Layout::Columns(Matrix::dense(2, cols)))?;
+    let mut workspace = REDUCER.workspace(&stream)?;
+    workspace.reserve(plan.reduction())?;
+    let mut input = stream.alloc_zeros::<half::bf16>(2 * cols as usize)?;
+    // SAFETY: the call writes every result.
+    let mut out = unsafe { stream.alloc::<f32>(cols as usize) }?;
+    let some = [0, (1 << 30) - 1, 1 << 30, (1 << 32) - 1, 1 << 32, cols - 1].map(|col| col as usize);
+    for (at, &col) in some.iter().enumerate() {
+        let place = at % 2 * cols as usize + col;
+        stream.memcpy_htod(&[half::bf16::from_f32(1.0 + at as f32)], &mut input.slice_mut(place..=place))?;
+    }
+    plan.call(&mut workspace).input(&input).out(&mut out).run()?;
+    for (at, &col) in some.iter().enumerate() {
+        assert_eq!(stream.clone_dtoh(&out.slice(col..=col))?, [1.0 + at as f32], "column {col}");
+    }
+    assert_eq!(stream.clone_dtoh(&out.slice(7..8))?, [0.0]);
+    Ok(())
+}
+
 /// Refusals of operands by their types and by how they are named.
 fn refused() -> Result<(), Box<dyn std::error::Error>> {
     let stream = stream();
@@ -158,7 +239,17 @@ fn streams_graphs_and_types_are_as_promised() {
         println!("skipped: a GPU is needed, see scripts/gpu_library.sh");
         return;
     }
-    for check in [on_two_streams, captured, refused] {
+    for check in [on_two_streams, captured, gathered, refused] {
         check().unwrap_or_else(|error| panic!("{error}"));
     }
+}
+
+#[test]
+fn more_rows_and_columns_than_32_bits_count_are_right() {
+    if !on_gpu() {
+        println!("skipped: a GPU is needed, see scripts/gpu_library.sh");
+        return;
+    }
+    rows_beyond_32_bits().unwrap_or_else(|error| panic!("{error}"));
+    columns_beyond_32_bits().unwrap_or_else(|error| panic!("{error}"));
 }

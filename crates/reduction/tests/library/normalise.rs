@@ -6,8 +6,8 @@ use device::{HostOperand, Schedule};
 use reduction::card::H200;
 use reduction::{Error, Matrix, Norm, Reduction, Role, Type};
 
-use crate::numbers::{encode, rounded};
-use crate::trial::{IN_ORDER, simulated};
+use crate::numbers::{encode, half_step, rounded};
+use crate::trial::{IN_ORDER, run_any};
 
 /// Largest error of a rounding to f32.
 const UNIT: f64 = 1.0 / (1u64 << 24) as f64;
@@ -17,9 +17,9 @@ pub fn encoded(ty: Type, numbers: &[f32]) -> Vec<u8> {
     encode(ty, &numbers.iter().map(|&x| x.into()).collect::<Vec<_>>())
 }
 
-/// Largest error of a rounding to this type.
-fn unit(ty: Type) -> f64 {
-    if ty == Type::F32 { UNIT } else { 1.0 / 256.0 }
+/// Largest error of a rounding of this number to this type.
+fn rounding(ty: Type, x: f64) -> f64 {
+    if ty == Type::F32 { UNIT * x.abs() } else { 1.01 * half_step(ty, x) }
 }
 
 /// Numbers between −1 and 3 that have no pattern.
@@ -56,7 +56,7 @@ pub fn run(reduction: &Reduction, held: &Held, over: &[(Role, Role)], begin: u64
             ..HostOperand::new(rule.role, held.get(&rule.role).unwrap_or(&filler[&rule.role]))
         })
         .collect();
-    let left = simulated(reduction, schedule, &H200, |kernels| kernels.run_any(reduction, &operands, 1));
+    let left = run_any(reduction, &operands, schedule, &H200);
     let left = left.unwrap_or_else(|error| panic!("{reduction:?}: {error}"));
     operands.iter().map(|operand| operand.role).zip(left).collect()
 }
@@ -140,7 +140,7 @@ fn judge_forward(norm: &Norm, reduction: &Reduction, before: &Held, after: &Held
             let normal = (x[c] - mean) * deviation;
             let right = normal * weight + bias;
             let off = weight.abs() * (mean_error * deviation + normal.abs() * (relative + 4.0 * UNIT));
-            let bound = off + 2.0 * UNIT * (right.abs() + bias.abs()) + unit(norm.ty) * right.abs() + 1e-38;
+            let bound = off + 2.0 * UNIT * (right.abs() + bias.abs()) + rounding(norm.ty, right) + 1e-38;
             close(&format!("{norm:?}, row {at}, column {c}"), out[c], right, bound);
         }
     }
@@ -178,7 +178,7 @@ fn judge_backward(norm: &Norm, reduction: &Reduction, before: &Held, after: &Hel
             let right = deviation * (g[c] - of_g - normal[c] * of_gx);
             let terms = g[c].abs() + of_g.abs() + (normal[c] * of_gx).abs();
             let bound = deviation * (roundings * (all_g + normal[c].abs() * all_gx) + 6.0 * UNIT * terms)
-                + unit(norm.ty) * right.abs()
+                + rounding(norm.ty, right)
                 + 1e-38;
             close(&format!("back, {norm:?}, row {at}, column {c}"), out[c], right, bound);
             let of_weight = y[c] * normal[c];
@@ -191,7 +191,7 @@ fn judge_backward(norm: &Norm, reduction: &Reduction, before: &Held, after: &Hel
         let got = rounded(ty, bytes);
         assert_eq!(got.len() as u64, cols);
         for (got, sums) in got.iter().zip(&sums) {
-            let bound = roundings * sums[at + 1] + unit(ty) * sums[at].abs();
+            let bound = roundings * sums[at + 1] + rounding(ty, sums[at]);
             close(&format!("{role:?} of {norm:?}"), *got, sums[at], bound);
         }
     }
@@ -222,7 +222,7 @@ const SHAPES: [(u64, u64); 8] = [(0, 9), (3, 1), (5, 31), (70, 33), (3, 257), (2
 /// Layer and RMS norm of each type, plain and with all.
 fn norms(matrix: Matrix) -> Vec<Norm> {
     let mut all = Vec::new();
-    for ty in [Type::F32, Type::BF16] {
+    for ty in [Type::F32, Type::BF16, Type::F16] {
         let (layer, rms) = (Norm::layer(ty, matrix, 1e-5), Norm::rms(ty, matrix, 0.3));
         all.push(layer);
         all.push(layer.with_weights(ty).with_biases(Type::F32).with_residual().with_saved().with_gradients(Type::F32));
@@ -247,7 +247,7 @@ fn norms_are_right_forward_and_backward() {
 fn results_in_place_have_the_same_bits() {
     for (rows, cols) in [(5, 33), (2, 700), (1, 16_500)] {
         let matrix = Matrix::dense(rows, cols);
-        for ty in [Type::F32, Type::BF16] {
+        for ty in [Type::F32, Type::BF16, Type::F16] {
             let norm = Norm::layer(ty, matrix, 1e-5).with_weights(ty).with_residual();
             let apart = forward(norm, &[], 0, IN_ORDER);
             for over in [
@@ -354,12 +354,12 @@ fn each_refusal_says_what_was_wrong() {
     ] {
         assert!(matches!(error(norm), Error::OperandType { operand, .. } if operand == what));
     }
-    for ty in [Type::I32, Type::F16] {
+    for ty in [Type::I32, Type::F64] {
         assert!(matches!(error(changed(norm, |norm| norm.ty = ty)), Error::Unsupported { .. }));
     }
     let with = |rows, cols, pitch| changed(norm, |norm| norm.matrix = Matrix { rows, cols, pitch });
     assert_eq!(error(with(2, 3, 2)), Error::Pitch { pitch: 2, cols: 3 });
-    assert!(matches!(error(with(1 << 31, 1, 1)), Error::TooMany { what: "rows", .. }));
+    assert!(matches!(error(with(1 << 39, 1, 1)), Error::TooMany { what: "rows", .. }));
     assert!(matches!(error(with(1, 1 << 31, 1 << 31)), Error::TooMany { what: "columns", .. }));
     assert!(matches!(error(with(9, 1, 1 << 62)), Error::Size { .. }));
 }

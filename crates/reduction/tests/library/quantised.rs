@@ -147,9 +147,11 @@ fn rows_of_8_bits_are_right() {
             let problem = QuantisedNorm::new(Type::F32, matrix, 1e-5, code);
             passes(problem, &[], begin, IN_ORDER);
             passes(problem.with_weights(Type::F32).with_residual(), &[(Role::Sum, Role::Input)], begin, IN_ORDER);
-            let problem = QuantisedNorm::new(Type::BF16, matrix, 1e-6, code).with_weights(Type::BF16);
-            passes(problem, &[], begin, IN_ORDER);
-            passes(problem.with_residual(), &[(Role::Sum, Role::Other)], begin, IN_ORDER);
+            for ty in [Type::BF16, Type::F16] {
+                let problem = QuantisedNorm::new(ty, matrix, 1e-6, code).with_weights(ty);
+                passes(problem, &[], begin, IN_ORDER);
+                passes(problem.with_residual(), &[(Role::Sum, Role::Other)], begin, IN_ORDER);
+            }
         }
     }
 }

@@ -51,12 +51,14 @@ fn what_has_no_kernels_is_no_plan() {
     let matrix = |rows, cols, pitch| Layout::Rows(Matrix { rows, cols, pitch });
     let sum = |layout| error(Op::Sum, Type::F32, 0, layout);
     assert_eq!(sum(matrix(2, 3, 2)), Error::Pitch { pitch: 2, cols: 3 });
-    assert!(matches!(sum(matrix(1 << 31, 1, 1)), Error::TooMany { what: "rows", .. }));
+    assert!(matches!(sum(matrix(1 << 39, 1, 1)), Error::TooMany { what: "rows", .. }));
+    let columns = Layout::Columns(Matrix::dense(1 << 31, 1));
+    assert!(matches!(sum(columns), Error::TooMany { what: "rows", .. }), "the index of a row has 32 bits there");
     assert!(matches!(sum(matrix(1, 1 << 31, 1 << 31)), Error::TooMany { what: "columns", .. }));
     assert!(matches!(sum(matrix(9, 1, 1 << 62)), Error::Size { .. }));
     assert!(matches!(error(Op::Max, Type::F32, 1 << 32, Layout::Array), Error::TooMany { what: "elements", .. }));
     assert!(matches!(error(Op::Sum, Type::F32, (1 << 40) + 1, Layout::Array), Error::TooMany { what: "elements", .. }));
-    let segments = Layout::Ragged(Segments { rows: 2, elements: 9, longest: 9, bits: 16 });
+    let segments = Layout::Ragged(Segments::new(2, 9, 16));
     assert!(matches!(error(Op::Sum, Type::F32, 9, segments), Error::Bits { what: "offsets", got: 16 }));
 }
 

@@ -1,7 +1,7 @@
 //! A run of a reduction on the simulator, judged.
 
 use crate::gpu;
-use device::{Checks, Choice, Device, HostOperands, Reductions, Report, Schedule, SimOptions};
+use device::{Checks, Choice, Device, HostOperand, HostOperands, Reductions, Report, Schedule, SimOptions};
 use lab::element::Element;
 use lab::input::random_for;
 use lab::op::OnHost as _;
@@ -105,19 +105,23 @@ impl Trial {
     /// # Panics
     /// If a launch has a fault or a result is wrong.
     pub fn passes(&self) -> Vec<u8> {
-        with_elements!(random_for(self.op, self.ty, self.n as usize, self.n), values => self.passes_on(&values))
+        self.passes_by(&self.plan().unwrap_or_else(|error| panic!("{self:?}: {error}")))
     }
 
-    fn passes_on<T: Element>(&self, all: &[T]) -> Vec<u8> {
-        let reduction = self.plan().unwrap_or_else(|error| panic!("{self:?}: {error}"));
+    /// The same with this plan.
+    pub fn passes_by(&self, reduction: &Reduction) -> Vec<u8> {
+        with_elements!(random_for(self.op, self.ty, self.n as usize, self.n), values => self.passes_on(&values, reduction))
+    }
+
+    fn passes_on<T: Element>(&self, all: &[T], reduction: &Reduction) -> Vec<u8> {
         let (first, second) = all.split_at(self.n as usize);
         let others = self.others::<T>(second);
         let others: Vec<(Role, &[u8])> = others.iter().map(|(role, bytes)| (*role, bytes.as_slice())).collect();
         let input = bytes(first);
         let operands = HostOperands { input: &input, others: &others, begin: self.begins(), in_place: self.in_place };
-        let left = run(&reduction, &operands, self.schedule, self.card, self.times);
+        let left = run(reduction, &operands, self.schedule, self.card, self.times);
         let left = left.unwrap_or_else(|error| panic!("{self:?}: {error}"));
-        self.judge(&reduction, (first, second), &left);
+        self.judge(reduction, (first, second), &left);
         left
     }
 
@@ -228,6 +232,19 @@ pub fn run_all(
         let (out, others, reports) = kernels.run_all(reduction, operands, times)?;
         Ok(((out, others), reports))
     })
+}
+
+/// Likewise, with operands of any role, of which one may lie over another; what each holds in the end.
+pub fn run_any(
+    reduction: &Reduction,
+    operands: &[HostOperand<'_>],
+    schedule: Schedule,
+    card: &'static Card,
+) -> Result<Vec<Vec<u8>>, String> {
+    if on_gpu() {
+        return gpu::run_any(reduction, operands, 1).map_err(|error| error.to_string());
+    }
+    simulated(reduction, schedule, card, |kernels| kernels.run_any(reduction, operands, 1))
 }
 
 /// What a run on the simulator leaves, as if it were this card, or what the library said.
