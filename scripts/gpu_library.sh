@@ -9,7 +9,9 @@
 #   CALLS  in the environment: random calls, default 1000
 #   CANDLE in the environment: folder with the sources of candle-kernels (0.11.1), whose kernels are timed beside ours on the same arrays
 #
-# Afterwards copy OUT/h200.json to measurements/library/h200.json, and run `cargo course bless`.
+# `beside-cubek` in BIN is timed too, if it is there: crates/reduction/examples/beside-cubek, built by hand.
+#
+# Afterwards copy OUT/h200*.json to measurements/library/, and run `cargo course bless`.
 #
 # The suite runs twice: with the kernels that the crate has, and with those that NVRTC compiles, which is nvcc's toolkit's.
 #
@@ -22,12 +24,12 @@ if [[ ${1:-} == --build ]]; then
     cargo build --release --package reduction --examples
     suite=$(cargo test --release --package reduction --test library --no-run 2>&1 | sed -n 's/.*Executable .*(\(.*\))/\1/p')
     cp "$suite" "$bin/library"
-    cp target/release/examples/{01-sum,02-rows,03-softmax,04-graph,06-own-operator,clock,compare} "$bin/"
-    strip "$bin"/*
+    cp target/release/examples/{01-sum,02-rows,03-softmax,04-graph,06-own-operator,07-gradients,clock,compare} "$bin/"
+    find "$bin" -maxdepth 1 -type f -exec strip {} +
     exit 0
 fi
 if [[ $# -lt 1 || $# -gt 2 || $1 == -* ]]; then
-    sed -n '2,17s/^# \{0,1\}//p' "$0"
+    sed -n '2,19s/^# \{0,1\}//p' "$0"
     exit 2
 fi
 out=$1
@@ -47,11 +49,11 @@ into() {
     tail -n 2 "$file"
 }
 on_gpu=(env REDUCTION_ON_GPU=1)
-own=("$bin/library" --test-threads=1 families:: loss:: masked:: gpu::)
+own=("$bin/library" --test-threads=1 families:: axes:: many:: offsets:: loss:: masked:: normalise:: quantised:: gpu::)
 
 use_toolkit
 
-for example in 01-sum 02-rows 03-softmax 04-graph 06-own-operator; do
+for example in 01-sum 02-rows 03-softmax 04-graph 06-own-operator 07-gradients; do
     into "$example.txt" "example $example" 60 "$bin/$example"
 done
 into clock.json "host time" 120 "$bin/clock"
@@ -59,19 +61,11 @@ into clock_compiled.json "host time where kernels are compiled" 120 "$bin/clock"
 if [[ -n ${CANDLE:-} ]] && command -v nvcc > /dev/null; then
     into reduce.txt "candle's kernels" 120 nvcc -cubin -arch=native -O3 -std=c++17 -I"$CANDLE" -o "$out/reduce.cubin" "$CANDLE/reduce.cu"
     attempt "beside candle" 300 bash -c '"$1" "$2" > "$3" 2> "$4"' beside "$bin/compare" "$out/reduce.cubin" "$out/compare.json" "$out/compare.txt"
-    python3 - "$out" << 'PYTHON'
-import datetime, json, subprocess, sys
-
-out = sys.argv[1]
-card = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True, text=True)
-record = {"driver": card.stdout.split()[0], "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
-for name in ("clock", "compare"):
-    record.update(json.load(open(f"{out}/{name}.json")))
-cases = record.pop("cases")
-lines = ",\n".join(json.dumps(case) for case in cases)
-head = json.dumps(record, indent=1)
-open(f"{out}/h200.json", "w").write(f'{head[:-2]},\n "cases": [\n{lines}\n]}}\n')
-PYTHON
+    into torch.txt "gradients by torch" 120 python3 "$(dirname "$0")/torch_gradients.py" "$out/torch.json"
+    if [[ -x $bin/beside-cubek ]]; then
+        attempt "beside cubek" 300 bash -c '"$1" > "$2" 2> "$3"' beside "$bin/beside-cubek" "$out/cubek.json" "$out/cubek.txt"
+    fi
+    python3 "$(dirname "$0")/library_records.py" "$out"
 fi
 into suite.txt "the suite" 300 "${on_gpu[@]}" "${own[@]}"
 # A capture forbids other threads to allocate.
@@ -82,6 +76,6 @@ into random.txt "${CALLS:-1000} random calls" 300 "${on_gpu[@]}" PROPTEST_CASES=
     "$bin/library" --test-threads=1 properties::any_layout
 for tool in memcheck racecheck initcheck synccheck; do
     into "$tool.txt" "compute-sanitizer $tool" 300 "${on_gpu[@]}" compute-sanitizer --tool "$tool" --error-exitcode 9 \
-        "$bin/library" --test-threads=1 families::a_workspace families::labels gpu::
+        "$bin/library" --test-threads=1 families::a_workspace families::labels many:: offsets:: gpu::streams
 done
 exit_if_failed steps

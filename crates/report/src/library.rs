@@ -1,4 +1,5 @@
-//! The library beside candle, and what its calls cost the host: the record of `scripts/gpu_library.sh`, and what the page shows of it.
+//! The library beside candle, cubek and torch, and what its calls cost the host: the records of `scripts/gpu_library.sh`, and what the page
+//! shows of them.
 
 use std::path::Path;
 
@@ -10,19 +11,40 @@ use serde::Deserialize;
 use crate::fact::facts_text;
 use crate::sheet::Sheet;
 
-/// Path of the record, from the root on.
-const FILE: &str = "measurements/library/h200.json";
+/// Folder of the records, from the root on.
+const FOLDER: &str = "measurements/library";
 
-/// A run of `scripts/gpu_library.sh`.
+/// What the host pays, and the library beside candle.
 #[derive(Debug, Deserialize)]
 struct Record {
+    first_plan: Vec<FirstPlan>,
+    calls: Vec<HostCall>,
+    gradients: Vec<Gradients>,
+    /// Release of torch.
+    torch: String,
+    #[serde(flatten)]
+    contest: Contest,
+}
+
+/// The library beside another one, in one run.
+#[derive(Debug, Deserialize)]
+struct Contest {
     device: String,
     driver: String,
     date: String,
     rival: String,
-    first_plan: Vec<FirstPlan>,
-    calls: Vec<HostCall>,
     cases: Vec<Case>,
+}
+
+/// The norm of all gradients of a model, by the library, and by torch, whose launches may be captured into a graph.
+#[derive(Debug, Deserialize)]
+struct Gradients {
+    entrant: String,
+    #[serde(rename = "type")]
+    ty: lab::Type,
+    arrays: u64,
+    elements: u64,
+    us: f64,
 }
 
 /// The first plan of an operation, with the loading of its kernels.
@@ -56,15 +78,26 @@ struct Case {
 /// # Errors
 /// A record that cannot be read.
 pub fn library(root: &Path) -> Result<Vec<(String, String)>> {
-    let path = root.join(FILE);
+    let candle: Record = read(root, "h200.json")?;
+    let cubek: Contest = read(root, "h200-cubek.json")?;
+    let mut facts = facts(&candle);
+    facts.extend(contest_facts("", &candle.contest));
+    facts.extend(contest_facts("cubek-", &cubek));
+    Ok(vec![
+        ("beside.md".to_owned(), beside("candle", &candle.contest)),
+        ("beside-cubek.md".to_owned(), beside("cubek", &cubek)),
+        ("facts.md".to_owned(), facts_text(&facts)),
+    ])
+}
+
+fn read<T: serde::de::DeserializeOwned>(root: &Path, name: &str) -> Result<T> {
+    let path = root.join(FOLDER).join(name);
     let text = std::fs::read_to_string(&path).map_err(Error::file(&path, "read"))?;
-    let record: Record =
-        serde_json::from_str(&text).map_err(|error| Error::Record { path, problem: error.to_string() })?;
-    Ok(vec![("beside.md".to_owned(), beside(&record)), ("facts.md".to_owned(), facts_text(&facts(&record)))])
+    serde_json::from_str(&text).map_err(|error| Error::Record { path, problem: error.to_string() })
 }
 
 /// Shapes of an operation and type: rows, columns, the rival's time over ours, and both errors.
-fn pairs(record: &Record, of: impl Fn(&Case) -> bool) -> Vec<(&Case, f64, f64)> {
+fn pairs(record: &Contest, of: impl Fn(&Case) -> bool) -> Vec<(&Case, f64, f64)> {
     let ours = record.cases.iter().filter(|case| case.entrant == "reduction" && of(case));
     let rival = |ours: &Case| {
         let key = |case: &Case| (case.op, case.ty, case.rows, case.cols);
@@ -74,8 +107,9 @@ fn pairs(record: &Record, of: impl Fn(&Case) -> bool) -> Vec<(&Case, f64, f64)> 
 }
 
 /// A row for each operation and type: the shape where the library is weakest, the mean over all, and the largest errors.
-fn beside(record: &Record) -> String {
-    let mut sheet = Sheet::new(2, ["operation", "type", "smallest", "at", "mean of all", "error", "candle's error"]);
+fn beside(rival: &str, record: &Contest) -> String {
+    let errors = format!("{rival}'s error");
+    let mut sheet = Sheet::new(2, ["operation", "type", "smallest", "at", "mean of all", "error", &errors]);
     let mut seen = Vec::new();
     for case in &record.cases {
         let is_array = case.rows == 1;
@@ -109,23 +143,45 @@ fn beside(record: &Record) -> String {
 }
 
 fn facts(record: &Record) -> Vec<(String, String)> {
-    let all = pairs(record, |_| true);
-    let behind = all.iter().filter(|pair| pair.1 < 1.0).count();
     let most = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
     // A kernel that the driver had compiled before is in its cache.
     let loaded: Vec<f64> = record.first_plan.iter().map(|plan| plan.ms).filter(|&ms| ms > 1.0).collect();
     let least = loaded.iter().copied().fold(f64::INFINITY, f64::min);
     let known = most(&mut record.first_plan.iter().map(|plan| plan.ms).filter(|&ms| ms <= 1.0));
     let fact = |name: &str, value: String| (name.to_owned(), value);
-    vec![
-        fact("shapes", all.len().to_string()),
-        fact("behind", behind.to_string()),
+    let mut all = vec![
         fact("beside-us", format!("{:.1}", most(&mut record.calls.iter().map(|call| call.beside_us)))),
         fact("launch-us", format!("{:.1}", most(&mut record.calls.iter().map(|call| call.launch_us)))),
         fact("load-least-ms", format!("{least:.0}")),
         fact("load-most-ms", format!("{:.0}", most(&mut loaded.iter().copied()))),
         fact("known-ms", three_digits(known)),
-        fact("source", format!("{}, driver {}, {}, {}", record.device, record.driver, record.rival, day(&record.date))),
+    ];
+    for gradients in &record.gradients {
+        let Gradients { entrant, ty, us, .. } = gradients;
+        all.push(fact(&format!("gradients-{}-{ty}", entrant.replace('_', "-")), format!("{us:.0}")));
+    }
+    if let Some(gradients) = record.gradients.first() {
+        let Contest { device, driver, date, .. } = &record.contest;
+        let torch = record.torch.split('+').next().unwrap_or_default();
+        all.push(fact("gradients-source", format!("{device}, driver {driver}, torch {torch}, {}", day(date))));
+        all.push(fact("gradients-arrays", gradients.arrays.to_string()));
+        all.push(fact("gradients-millions", (gradients.elements / 1_000_000).to_string()));
+    }
+    all
+}
+
+/// Facts of a contest, whose names begin so.
+fn contest_facts(begin: &str, record: &Contest) -> Vec<(String, String)> {
+    let Contest { device, driver, date, rival, .. } = record;
+    let all = pairs(record, |_| true);
+    let behind = all.iter().filter(|pair| pair.1 < 1.0).count();
+    let mean = geometric_mean(all.iter().map(|pair| pair.1)).unwrap_or(f64::NAN);
+    let fact = |name: &str, value: String| (format!("{begin}{name}"), value);
+    vec![
+        fact("shapes", all.len().to_string()),
+        fact("behind", behind.to_string()),
+        fact("mean", format!("{mean:.2}")),
+        fact("source", format!("{device}, driver {driver}, {rival}, {}", day(date))),
     ]
 }
 
@@ -153,24 +209,21 @@ mod tests {
             case("candle", 9, 2.0),
         ];
         let (device, driver, date, rival) = Default::default();
-        let record = Record { device, driver, date, rival, first_plan: vec![], calls: vec![], cases };
-        assert!(
-            beside(&record).contains("| `softmax` of rows | `f32` | 0.50 | 8 × 9 | 1.41 | 0 | 0 |"),
-            "{}",
-            beside(&record)
-        );
-        let facts = facts(&record);
-        assert!(
-            facts.contains(&("shapes".to_owned(), "2".to_owned()))
-                && facts.contains(&("behind".to_owned(), "1".to_owned()))
-        );
+        let record = Contest { device, driver, date, rival, cases };
+        let table = beside("candle", &record);
+        assert!(table.contains("| `softmax` of rows | `f32` | 0.50 | 8 × 9 | 1.41 | 0 | 0 |"), "{table}");
+        let facts = contest_facts("x-", &record);
+        for (name, value) in [("x-shapes", "2"), ("x-behind", "1"), ("x-mean", "1.41")] {
+            assert!(facts.contains(&(name.to_owned(), value.to_owned())), "{facts:?}");
+        }
     }
 
     /// The crate's own page is not built by mdBook, so that its table is a copy.
     #[test]
-    fn the_crates_readme_has_the_records_table() {
+    fn the_crates_readme_has_the_tables_of_the_records() {
         let readme = std::fs::read_to_string(Path::new(ROOT).join("crates/reduction/README.md")).unwrap();
-        let table = library(Path::new(ROOT)).unwrap().remove(0).1;
-        assert!(readme.contains(table.trim_end()), "put this into crates/reduction/README.md:\n{table}");
+        for (name, table) in library(Path::new(ROOT)).unwrap().into_iter().filter(|(name, _)| name != "facts.md") {
+            assert!(readme.contains(table.trim_end()), "{name}: put this into crates/reduction/README.md:\n{table}");
+        }
     }
 }
