@@ -7,6 +7,11 @@ pub(crate) const BLOCK_MAX: u32 = 1024;
 /// Most blocks of a grid in its first direction.
 const GRID_MAX: u32 = (1 << 31) - 1;
 
+/// A count of 32 bits; the largest where there are more, which no device takes.
+pub(crate) fn capped(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
 /// Geometry of one launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Geometry {

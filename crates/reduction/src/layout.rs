@@ -5,8 +5,8 @@ use crate::error::{Error, Result};
 
 /// Columns are counted in 32 bits, and indices in a row are handed on so.
 pub const COUNT_MAX: u64 = (1 << 31) - 1;
-/// More rows than any card holds bytes for.
-const ROWS_MAX: u64 = 1 << 38;
+/// Most rows, or columns, of which each gets a value: more than any card holds bytes for.
+pub(crate) const VALUES_MAX: u64 = 1 << 38;
 /// Columns of a matrix by default.
 const COLS: u64 = 64;
 
@@ -116,13 +116,22 @@ impl Matrix {
         }
     }
 
-    /// Refuses rows that overlap, and more of them, of columns or of bytes than kernels count.
+    /// Refuses rows that overlap, and more of them, of columns or of bytes than kernels count, where each row gets a value.
     pub(crate) fn check(&self, ty: Type) -> Result<()> {
+        self.check_up_to(ty, VALUES_MAX, COUNT_MAX)
+    }
+
+    /// The same where each column does.
+    pub(crate) fn check_columns(&self, ty: Type) -> Result<()> {
+        self.check_up_to(ty, COUNT_MAX, VALUES_MAX)
+    }
+
+    fn check_up_to(&self, ty: Type, rows_max: u64, cols_max: u64) -> Result<()> {
         let Matrix { rows, cols, pitch } = *self;
         if pitch < cols {
             return Err(Error::Pitch { pitch, cols });
         }
-        for (what, got, most) in [("rows", rows, ROWS_MAX), ("columns", cols, COUNT_MAX)] {
+        for (what, got, most) in [("rows", rows, rows_max), ("columns", cols, cols_max)] {
             if got > most {
                 return Err(Error::TooMany { what, got, most });
             }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::element::Type;
+use crate::error::{Error, Result};
 
 /// Declares the operations from a row for each: its name, what its result is made of, what a reduction of nothing is, which types
 /// it takes, what it is for `--help`, and words for the result.
@@ -340,6 +341,11 @@ impl Op {
         };
         bytes.resize(self.result_bytes(ty) as usize, 0);
         bytes
+    }
+
+    /// Refuses a type of elements that it does not take.
+    pub(crate) fn check(self, ty: Type) -> Result<()> {
+        self.refusal(ty).map_or(Ok(()), |why| Err(Error::Unsupported { op: self, ty, why }))
     }
 
     /// Why it does not take elements of this type, as the end of a sentence; `None` if it does.

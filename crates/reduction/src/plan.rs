@@ -3,7 +3,7 @@
 use crate::bound::Rounding;
 use crate::card::Card;
 use crate::element::Type;
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, capped};
 use crate::layout::{Axis, Layout, Matrix};
 use crate::memory::Role;
 use crate::op::Op;
@@ -155,8 +155,6 @@ pub struct Pass {
 impl Pass {
     /// A plain launch without dynamic shared memory.
     pub fn new(kernel: String, grid: u64, block: u64, args: Vec<Arg>) -> Pass {
-        // No device takes as many as are cut off here.
-        let capped = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
         let geometry = Geometry::linear(capped(grid), capped(block));
         Pass { kernel, line: None, geometry, args, elements: 0, additions: 0, atomics: 0, waits: false }
     }

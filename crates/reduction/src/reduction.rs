@@ -213,9 +213,7 @@ fn values(layout: Layout) -> u64 {
 /// Refuses what no kernel here computes or counts.
 fn check(problem: &Problem<'_>) -> Result<()> {
     let Problem { op, ty, n, layout, .. } = *problem;
-    if let Some(why) = op.refusal(ty) {
-        return Err(Error::Unsupported { op, ty, why });
-    }
+    op.check(ty)?;
     let (name, has_kernels) = match layout {
         Layout::Array => ("an array", operators::OPS.contains(&op) && operators::is_compiled(op, ty)),
         Layout::Rows(_) => ("rows", op.has_bounds() || rows::is_compiled(op, ty)),
@@ -233,14 +231,9 @@ fn check(problem: &Problem<'_>) -> Result<()> {
         Layout::Array if champion::takes(op, ty) => most("elements", n, champion::N_MAX),
         Layout::Array => most("elements", n, u32::MAX.into()),
         Layout::Rows(matrix) => matrix.check(ty),
-        Layout::Columns(matrix) => {
-            most("rows", matrix.rows, COUNT_MAX)?;
-            Matrix { cols: matrix.cols.min(COUNT_MAX), ..matrix }.check(ty)?;
-            // As many results as elements at least.
-            let bytes = matrix.span().and_then(|span| span.checked_mul(op.row_bytes(ty)));
-            bytes.map(|_| ()).ok_or(Error::Size { rows: matrix.rows, cols: matrix.cols, pitch: matrix.pitch })
-        }
+        Layout::Columns(matrix) => matrix.check_columns(ty),
         Layout::Axis(Axis { outer, reduced, inner }) => {
+            most("elements before the axis", outer, rows::OUTER_MAX)?;
             most("elements along the axis", reduced, COUNT_MAX)?;
             most("elements behind the axis", inner, COUNT_MAX)?;
             let all = outer.checked_mul(reduced.max(1)).and_then(|all| all.checked_mul(inner.max(1)));

@@ -1,6 +1,7 @@
 //! Teams that rows of a matrix are given to: lanes, a block, a cluster, many blocks. Plain data, with the reason in words, and
 //! the launches by each.
 
+use crate::geometry::capped;
 use crate::layout::Matrix;
 use crate::plan::{Arg, Pass, Plan, Problem};
 use crate::text::grouped;
@@ -306,9 +307,4 @@ pub fn parts(problem: &Problem<'_>, matrix: Matrix, block: u32, loads: u32) -> S
     let of_line = 128 / problem.ty.bytes();
     let length = matrix.cols.div_ceil(parts).next_multiple_of(of_line);
     Shape::Parts { block, loads, parts: capped(matrix.cols.div_ceil(length)), length: capped(length) }
-}
-
-/// A count of 32 bits; the largest where there are more.
-fn capped(count: u64) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
 }

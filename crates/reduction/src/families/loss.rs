@@ -150,7 +150,7 @@ impl CrossEntropy {
 
     fn check(&self) -> Result<()> {
         let CrossEntropy { ty, label_bits, smoothing, .. } = *self;
-        check_type(self.op(), ty)?;
+        self.op().check(ty)?;
         if !matches!(label_bits, 32 | 64) {
             return Err(Error::Bits { what: "labels", got: label_bits });
         }
@@ -292,11 +292,6 @@ impl CrossEntropy {
         // Sums are in doubles, and rounded once.
         Pass { elements: rows, additions: 1, ..Pass::new("loss_total".to_owned(), self.totals(), 256, args) }
     }
-}
-
-/// Refuses a type that an operation does not take.
-pub(super) fn check_type(op: Op, ty: Type) -> Result<()> {
-    op.refusal(ty).map_or(Ok(()), |why| Err(Error::Unsupported { op, ty, why }))
 }
 
 /// The smallest team of threads that holds a row of so many vectors of `per` elements, two vectors each; `None` if no block does.

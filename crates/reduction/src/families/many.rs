@@ -1,12 +1,13 @@
 //! Many arrays as if they were one: the norm of all gradients of a model, in one launch.
 
-use super::operators::{block_additions, messages};
+use super::champion::N_MAX;
+use super::operators::{meeting_additions, messages};
 use crate::card::Card;
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::memory::{Role, Rule};
 use crate::op::Op;
-use crate::plan::{Arg, Pass, Plan};
+use crate::plan::{Arg, Pass, Plan, entry_name};
 use crate::reduction::Reduction;
 use crate::results;
 
@@ -68,7 +69,7 @@ impl Many {
                 return Err(Error::Length { operand: Role::Input.name(), got: n.saturating_mul(size), expected: end });
             }
             words.extend([address, elements, tiles]);
-            tiles += self.tiles_of(elements);
+            tiles = self.tiles_of(elements).saturating_add(tiles);
         }
         Ok(words)
     }
@@ -76,18 +77,19 @@ impl Many {
     /// Its launch.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] and [`Error::NoKernels`]; [`Error::TooMany`] for more arrays than 32 bits count.
+    /// [`Error::Unsupported`] and [`Error::NoKernels`]; [`Error::TooMany`] for more than 2³² − 1 arrays or 2⁴⁰ elements.
     pub fn reduction(&self, card: &Card) -> Result<Reduction> {
         let Many { op, ty, .. } = *self;
-        if let Some(why) = op.refusal(ty) {
-            return Err(Error::Unsupported { op, ty, why });
-        }
+        op.check(ty)?;
         if !ty.is_float() || !matches!(op, Op::Sum | Op::Sumsq | Op::L2Norm) {
             return Err(Error::NoKernels { op, ty, layout: "many arrays" });
         }
-        let (count, most) = (self.lengths.len() as u64, u32::MAX.into());
-        if count > most {
-            return Err(Error::TooMany { what: "arrays", got: count, most });
+        let count = self.lengths.len() as u64;
+        let elements = self.lengths.iter().fold(0u64, |all, &elements| all.saturating_add(elements));
+        for (what, got, most) in [("arrays", count, u32::MAX.into()), ("elements", elements, N_MAX)] {
+            if got > most {
+                return Err(Error::TooMany { what, got, most });
+            }
         }
         let mut rules = vec![
             Rule::read(Role::Table, "u64", 8 * WORDS as u64 * count, 8),
@@ -112,7 +114,6 @@ impl Many {
         }
         let (block, unroll) = SHAPE;
         let grid = tiles.min(RESIDENT * u64::from(card.multiprocessors));
-        let name = if op == Op::Sum { String::new() } else { format!("_{op}") };
         let args = vec![
             if self.within.is_some() { Arg::Input } else { Arg::U64(0) },
             Arg::Operand(Role::Table),
@@ -121,14 +122,12 @@ impl Many {
             Arg::Sums(0),
             Arg::State,
         ];
-        let mut pass = Pass::new(format!("many{name}_t{block}u{unroll}_{ty}"), grid, block, args);
+        let mut pass = Pass::new(entry_name("many", op, &format!("t{block}u{unroll}"), ty), grid, block, args);
         pass.elements = self.lengths.iter().sum();
         // Of each tile its vectors, and before and behind the first of an array an element each.
         let of_thread = (unroll + 2) * tiles.div_ceil(grid) + u64::from((16 / ty.bytes()).ilog2()) + 1;
-        let receivers = (grid - 1).div_ceil(64).clamp(1, block / 32) * 32;
-        let of_messages = (grid - 1).div_ceil(receivers) + block_additions(block) + 1;
         // A square rounds, and a root.
-        pass.additions = of_thread + block_additions(block) + of_messages + 3;
+        pass.additions = of_thread + meeting_additions(grid, block) + 3;
         pass.waits = grid > 1;
         let (state_words, protocol) = messages(grid as u32, op.value_bytes(ty));
         Plan {

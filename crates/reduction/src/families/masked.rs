@@ -134,7 +134,7 @@ impl Softmax {
 
     fn check(&self) -> Result<()> {
         let ty = self.ty;
-        loss::check_type(self.op(), ty)?;
+        self.op().check(ty)?;
         let parameter = |what, got: String, range| Error::Parameter { what, got, range };
         if !self.scale.is_finite() {
             return Err(parameter("scale", self.scale.to_string(), "finite numbers"));

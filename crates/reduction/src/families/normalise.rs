@@ -7,6 +7,7 @@ use super::norms::ROUNDINGS;
 use crate::card::Card;
 use crate::element::Type;
 use crate::error::{Error, Result};
+use crate::geometry::capped;
 use crate::layout::Matrix;
 use crate::memory::{Role, Rule};
 use crate::op::Op;
@@ -152,9 +153,7 @@ impl Norm {
 
     pub(super) fn check(&self) -> Result<()> {
         let (op, ty) = (self.op(), self.ty);
-        if let Some(why) = op.refusal(ty) {
-            return Err(Error::Unsupported { op, ty, why });
-        }
+        op.check(ty)?;
         self.matrix.check(ty)?;
         let columns = [("weights", self.weights), ("biases", self.biases), ("gradients", self.gradients)];
         for (operand, ty) in columns {
@@ -338,7 +337,7 @@ impl Task {
         let args = self.args(other, Arg::optional(Role::Sum, has_residual), saved, biases);
         let mut pass = self.pass("norm", team, rows, args);
         if let Team::Lanes(lanes) = team {
-            pass.geometry.grid[0] = u32::try_from(rows.div_ceil(256 / lanes)).unwrap_or(u32::MAX);
+            pass.geometry.grid[0] = capped(rows.div_ceil(256 / lanes));
         }
         let sums = vec![span(self.norm.matrix)];
         Plan { passes: vec![pass], sums, why: team.why(cols, ""), ..Plan::default() }

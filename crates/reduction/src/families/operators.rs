@@ -128,6 +128,12 @@ pub fn instance(problem: &Problem<'_>) -> String {
     format!("{operator}<{}>, {name}, {}", problem.ty.cuda(), problem.ty)
 }
 
+/// Combinations on the longest path from a thread to the result: through its block, and through messages to the first.
+pub(super) fn meeting_additions(grid: u64, block: u64) -> u64 {
+    let receivers = (grid - 1).div_ceil(64).clamp(1, block / 32) * 32;
+    (grid - 1).div_ceil(receivers) + 2 * block_additions(block) + 1
+}
+
 /// Combinations on the longest path through a block: a column of each warp's, then a warp.
 pub fn block_additions(block: u64) -> u64 {
     block / 32 - 1 + 5
@@ -161,14 +167,12 @@ pub fn plan_for(problem: &Problem<'_>, shape: Shape) -> Plan {
         Op::Dot => n.div_ceil(grid * block) + per_vector + 2,
         _ => n.div_ceil(per_vector).div_ceil(grid * block) + u64::from(per_vector.ilog2()) + 3,
     };
-    let receivers = (grid - 1).div_ceil(64).clamp(1, block / 32) * 32;
-    let of_messages = (grid - 1).div_ceil(receivers) + block_additions(block) + 1;
     let mut pass = Pass::new(kernel, grid, block, args);
     pass.line = Some(line);
     pass.elements = n;
     // A product rounds before it is added, and a root at the end.
     let others = u64::from(matches!(op, Op::Sumsq | Op::Dot)) + 2 * u64::from(op == Op::L2Norm);
-    pass.additions = of_thread + block_additions(block) + of_messages + others;
+    pass.additions = of_thread + meeting_additions(grid, block) + others;
     if op == Op::Prod {
         // Every multiplication leaves its share in a product, and not only those on one path.
         pass.additions = n;

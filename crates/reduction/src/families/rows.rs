@@ -1,6 +1,7 @@
 //! A value for each row, each column or each ragged row, chapter 10's kernels: shapes with the reason in words, and launches.
 
 use crate::element::Type;
+use crate::geometry::capped;
 use crate::layout::{Axis, Layout, Matrix, Segments};
 use crate::memory::Role;
 use crate::op::Op;
@@ -86,10 +87,6 @@ const LONG_VECTORS: u64 = 1 << 17;
 /// Blocks of such a size that a multiprocessor holds at once.
 fn resident(problem: &Problem<'_>) -> u64 {
     problem.card.blocks_of(BLOCK as u32).into()
-}
-
-fn capped(count: u64) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 fn vectors(problem: &Problem<'_>, matrix: Matrix) -> u64 {
@@ -443,6 +440,8 @@ pub fn panels(problem: &Problem<'_>, matrix: Matrix, most: u64) -> Plan {
 
 /// Most slices of one launch: blocks of a grid in y.
 const SLICES_MAX: u64 = 65_535;
+/// Most slices of a tensor: a quarter of a million launches.
+pub const OUTER_MAX: u64 = 1 << 34;
 
 /// `axis_x32w4u2<<<(tiles * parts, slices), 256>>>(in, out, rows, cols, pitch, parts, values, tickets, slice, first)`: columns of every
 /// slice of a tensor, as many in one launch as a grid has in y.

@@ -82,4 +82,9 @@ fn what_lies_elsewhere_is_refused() {
     assert!(matches!(error(Op::Argmax, Type::F32), Error::NoKernels { layout: "many arrays", .. }));
     assert!(matches!(error(Op::Sum, Type::I32), Error::NoKernels { .. }));
     assert!(matches!(error(Op::L2Norm, Type::I32), Error::Unsupported { .. }));
+    for lengths in [vec![u64::MAX; 3], vec![1 << 39, 1 << 39, 1]] {
+        let many = Many::new(Op::Sum, Type::F32, lengths);
+        assert!(matches!(many.reduction(&H200), Err(Error::TooMany { what: "elements", most: 0x100_0000_0000, .. })));
+        assert_eq!(many.table(&[0; 3]).map(|words| words.len()), Ok(9));
+    }
 }

@@ -2,7 +2,7 @@
 
 use device::{HostOperands, Schedule};
 use lab::element::Element;
-use lab::input::random_for;
+use lab::input::elements;
 use lab::op::OnHost as _;
 use lab::reference::reference_of;
 use lab::verify::verify;
@@ -29,10 +29,7 @@ fn run(op: Op, values: &[f32], offsets: &[u64], bits: u32, schedule: Schedule) -
 }
 
 fn values(n: u64) -> Vec<f32> {
-    match random_for(Op::Sum, Type::F32, n as usize, n) {
-        lab::Array::F32(values) => values,
-        _ => unreachable!("floats were asked for"),
-    }
+    elements(n as usize, n)
 }
 
 #[test]

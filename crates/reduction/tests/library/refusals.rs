@@ -4,7 +4,8 @@ use crate::trial::{IN_ORDER, simulated};
 use device::HostOperands;
 use reduction::card::H200;
 use reduction::{
-    Card, Error, Layout, Matrix, Memory, Op, Operands, Pass, Problem, Queue, Reduction, Role, Segments, Space, Type,
+    Axis, Card, Error, Layout, Matrix, Memory, Op, Operands, Pass, Problem, Queue, Reduction, Role, Segments, Space,
+    Type,
 };
 
 /// A queue that must stay empty.
@@ -54,6 +55,12 @@ fn what_has_no_kernels_is_no_plan() {
     assert!(matches!(sum(matrix(1 << 39, 1, 1)), Error::TooMany { what: "rows", .. }));
     let columns = Layout::Columns(Matrix::dense(1 << 31, 1));
     assert!(matches!(sum(columns), Error::TooMany { what: "rows", .. }), "the index of a row has 32 bits there");
+    for (rows, cols) in [(0, u64::MAX), (1, 1 << 60), (1, (1 << 38) + 1)] {
+        let columns = Layout::Columns(Matrix::dense(rows, cols));
+        assert!(matches!(sum(columns), Error::TooMany { what: "columns", .. }), "{rows} x {cols}");
+    }
+    let axis = Layout::Axis(Axis { outer: 1 << 60, reduced: 0, inner: 2 });
+    assert!(matches!(sum(axis), Error::TooMany { what: "elements before the axis", .. }));
     assert!(matches!(sum(matrix(1, 1 << 31, 1 << 31)), Error::TooMany { what: "columns", .. }));
     assert!(matches!(sum(matrix(9, 1, 1 << 62)), Error::Size { .. }));
     assert!(matches!(error(Op::Max, Type::F32, 1 << 32, Layout::Array), Error::TooMany { what: "elements", .. }));
