@@ -817,6 +817,7 @@ __device__ void write(Whole<S::LIMBS>& whole, u64 marks, void* out, u64 divisor)
         if (lane == 0) words[0] = set;
         return;
     }
+    __syncwarp();
     if (lane == 0) rest = divisor > 1 ? divide<LIMBS>(limbs, divisor) : 0;
     __syncwarp();
     for (unsigned int j = 0; j < whole.EACH; j++) {
