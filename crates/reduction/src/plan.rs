@@ -116,6 +116,8 @@ pub enum Arg {
     Behind(Role, u64),
     /// The address of the plan's array of this number.
     Sums(usize),
+    /// The address so many bytes behind the begin of the plan's array of this number.
+    BehindSums(usize, u64),
     /// The address of the plan's state: 64-bit words that are zero before the first run and zero again after each run.
     State,
     /// A number of 32 bits.
@@ -186,6 +188,17 @@ pub enum Protocol {
     Messages(u8),
 }
 
+/// Part of a plan that is made of several.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    /// Its launches.
+    pub(crate) plan: Plan,
+    /// Bytes from the begin of the inputs to that of what it reads.
+    pub(crate) input: u64,
+    /// Bytes from the begin of the results to that of its own.
+    pub(crate) out: u64,
+}
+
 /// Every launch that takes n elements to one value. Empty for n = 0: the result is the identity.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
@@ -226,6 +239,46 @@ impl Plan {
             plan.sums.push(n);
         }
         plan
+    }
+
+    /// The launches of parts, one behind the other, which share what they leave each other. The last of `sums` is the first part's.
+    ///
+    /// An element goes through one part, so that only the longest path has additions.
+    pub(crate) fn in_turn(parts: Vec<Part>) -> Plan {
+        let mut all = Plan::default();
+        let longest = parts.iter().map(|part| part.plan.additions()).max();
+        let longest = parts.iter().position(|part| Some(part.plan.additions()) == longest);
+        let scratch = |plan: &Plan| plan.sums.len().saturating_sub(1);
+        let out = parts.iter().map(|part| scratch(&part.plan)).max().unwrap_or(0);
+        all.sums = vec![0; out];
+        all.sums.extend(parts.first().and_then(|part| part.plan.sums.last()));
+        for (at, part) in parts.into_iter().enumerate() {
+            let last = scratch(&part.plan);
+            for (most, sums) in all.sums[..out].iter_mut().zip(&part.plan.sums[..last]) {
+                *most = (*most).max(*sums);
+            }
+            all.state_words = all.state_words.max(part.plan.state_words);
+            all.protocol = part.plan.protocol;
+            if all.why.is_empty() {
+                all.why.clone_from(&part.plan.why);
+            }
+            let moved = |arg: Arg| match arg {
+                Arg::Input => Arg::Behind(Role::Input, part.input),
+                Arg::Other => Arg::Behind(Role::Other, part.input),
+                Arg::Behind(role @ (Role::Input | Role::Other), bytes) => Arg::Behind(role, bytes + part.input),
+                Arg::Sums(at) if at == last => Arg::BehindSums(out, part.out),
+                Arg::BehindSums(at, bytes) if at == last => Arg::BehindSums(out, bytes + part.out),
+                arg => arg,
+            };
+            for mut pass in part.plan.passes {
+                pass.args.iter_mut().for_each(|arg| *arg = moved(*arg));
+                if longest != Some(at) {
+                    pass.additions = 0;
+                }
+                all.passes.push(pass);
+            }
+        }
+        all
     }
 
     /// Blocks of its widest launch; 0 if there is none.

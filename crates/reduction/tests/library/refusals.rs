@@ -53,20 +53,25 @@ fn what_has_no_kernels_is_no_plan() {
     let sum = |layout| error(Op::Sum, Type::F32, 0, layout);
     assert_eq!(sum(matrix(2, 3, 2)), Error::Pitch { pitch: 2, cols: 3 });
     assert!(matches!(sum(matrix(1 << 39, 1, 1)), Error::TooMany { what: "rows", .. }));
-    let columns = Layout::Columns(Matrix::dense(1 << 31, 1));
-    assert!(matches!(sum(columns), Error::TooMany { what: "rows", .. }), "the index of a row has 32 bits there");
+    let columns = Layout::Columns(Matrix::dense((1 << 40) + 1, 1));
+    assert!(matches!(sum(columns), Error::TooMany { what: "rows", .. }));
     for (rows, cols) in [(0, u64::MAX), (1, 1 << 60), (1, (1 << 38) + 1)] {
         let columns = Layout::Columns(Matrix::dense(rows, cols));
         assert!(matches!(sum(columns), Error::TooMany { what: "columns", .. }), "{rows} x {cols}");
     }
     let axis = Layout::Axis(Axis { outer: 1 << 60, reduced: 0, inner: 2 });
     assert!(matches!(sum(axis), Error::TooMany { what: "elements before the axis", .. }));
-    assert!(matches!(sum(matrix(1, 1 << 31, 1 << 31)), Error::TooMany { what: "columns", .. }));
+    assert!(matches!(sum(matrix(1, (1 << 40) + 1, 1 << 41)), Error::TooMany { what: "columns", .. }));
+    let long = error(Op::Softmax, Type::F32, 0, matrix(1, 1 << 31, 1 << 31));
+    assert!(matches!(long, Error::TooMany { what: "columns", .. }), "exponentials and norms take rows in one piece");
     assert!(matches!(sum(matrix(9, 1, 1 << 62)), Error::Size { .. }));
-    assert!(matches!(error(Op::Max, Type::F32, 1 << 32, Layout::Array), Error::TooMany { what: "elements", .. }));
+    assert!(matches!(error(Op::Max, Type::F32, (1 << 40) + 1, Layout::Array), Error::TooMany { what: "elements", .. }));
     assert!(matches!(error(Op::Sum, Type::F32, (1 << 40) + 1, Layout::Array), Error::TooMany { what: "elements", .. }));
     let segments = Layout::Ragged(Segments::new(2, 9, 16));
     assert!(matches!(error(Op::Sum, Type::F32, 9, segments), Error::Bits { what: "offsets", got: 16 }));
+    let segments = Layout::Ragged(Segments::new(1 << 31, 1 << 33, 64));
+    assert!(planned(Op::Sum, Type::F32, 0, segments).is_ok(), "nothing counts the elements of a row");
+    assert!(matches!(error(Op::Argmax, Type::F32, 0, segments), Error::TooMany { what: "elements of a row", .. }));
 }
 
 #[test]
