@@ -4,8 +4,7 @@ use crate::trial::{IN_ORDER, simulated};
 use device::HostOperands;
 use reduction::card::H200;
 use reduction::{
-    Axis, Card, Error, Layout, Matrix, Memory, Op, Operands, Pass, Problem, Queue, Reduction, Role, Segments, Space,
-    Type,
+    Axis, Error, Layout, Matrix, Memory, Op, Operands, Pass, Problem, Queue, Reduction, Role, Segments, Space, Type,
 };
 
 /// A queue that must stay empty.
@@ -28,7 +27,7 @@ fn planned(op: Op, ty: Type, n: u64, layout: Layout) -> Result<Reduction, Error>
 }
 
 const PLENTY: Space =
-    Space { scratch: Memory { address: 1 << 40, bytes: 1 << 30 }, state: Memory { address: 1 << 41, bytes: 1 << 30 } };
+    Space::new(Memory { address: 1 << 40, bytes: 1 << 30 }, Memory { address: 1 << 41, bytes: 1 << 30 });
 
 fn at(address: u64, bytes: u64) -> Memory {
     Memory { address, bytes }
@@ -76,7 +75,7 @@ fn what_has_no_kernels_is_no_plan() {
 
 #[test]
 fn a_card_without_clusters_gets_a_plan_without_them() {
-    let slice = Card { clusters: [0; 3], ..H200.clone() };
+    let slice = H200.clone().with_clusters([0; 3]);
     let layout = Layout::Rows(Matrix::dense(64, 9000));
     let plan = |card| Reduction::new(&Problem::new(Op::Softmax, Type::F32, 64 * 9000, layout, card)).expect("a plan");
     assert!(plan(&H200).plan().passes.iter().any(|pass| pass.geometry.cluster > 1));
@@ -124,11 +123,11 @@ fn a_small_workspace_is_refused() {
     let long = planned(Op::Sum, Type::F32, 140_000, Layout::Rows(Matrix::dense(2, 70_000))).expect("a plan");
     assert!(long.scratch_bytes() > 0 && long.plan().state_words > 0);
     let operands = Operands::default().with(Role::Input, at(0x1000, 560_000)).with(Role::Out, at(0x100_0000, 8));
-    let small = Space { scratch: at(1 << 40, 8), ..PLENTY };
+    let small = Space::new(at(1 << 40, 8), PLENTY.state);
     assert!(matches!(refused(&long, &operands, small), Error::Workspace { what: "scratch", got: 8, .. }));
-    let small = Space { state: at(1 << 41, 0), ..PLENTY };
+    let small = Space::new(PLENTY.scratch, at(1 << 41, 0));
     assert!(matches!(refused(&long, &operands, small), Error::Workspace { what: "state", got: 0, .. }));
-    let odd = Space { scratch: at((1 << 40) + 4, 1 << 20), ..PLENTY };
+    let odd = Space::new(at((1 << 40) + 4, 1 << 20), PLENTY.state);
     assert!(matches!(refused(&long, &operands, odd), Error::Alignment { operand: "the workspace", .. }));
 }
 
