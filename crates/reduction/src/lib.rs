@@ -6,6 +6,8 @@ pub mod bound;
 pub mod card;
 pub mod element;
 mod error;
+/// Families of kernels, with shapes that the course's chapters and tuning set by hand: no part of the public interface.
+#[doc(hidden)]
 pub mod families;
 pub mod geometry;
 #[cfg(feature = "cudarc")]
@@ -18,6 +20,9 @@ pub mod op;
 pub mod plan;
 mod reduction;
 mod results;
+mod setters;
+/// Teams that hold a row, likewise no part of it.
+#[doc(hidden)]
 pub mod team;
 mod text;
 
