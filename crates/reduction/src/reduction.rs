@@ -1,12 +1,15 @@
 //! A reduction with its plan, and its operands bound to the launches.
 
+use crate::bound::Rounding;
 use crate::card::Card;
 use crate::element::Type;
 use crate::error::{Error, Result};
+use crate::families::exact::{self, Exact};
 use crate::families::{champion, norms, operators, rows, softmax};
 use crate::layout::{Axis, COUNT_MAX, Layout, Matrix, Segments};
 use crate::memory::{Memory, Operands, Role, Rule, Space};
-use crate::plan::{Arg, Pass, Plan, Problem};
+use crate::op::{Number, Outcome};
+use crate::plan::{Arg, Determinism, Pass, Plan, Problem};
 use crate::results;
 
 /// Most parameters of a kernel.
@@ -28,6 +31,8 @@ pub struct Reduction {
     pub(crate) shape: String,
     /// The file of CUDA in which the lines of its launches make kernels; empty where all are committed.
     pub(crate) lesson: &'static str,
+    /// True for results that are integers: no order of operations changes a bit of them.
+    pub(crate) is_whole: bool,
 }
 
 /// A device that takes launches in order.
@@ -54,14 +59,22 @@ impl Reduction {
     /// # Errors
     /// An operation without kernels for the type and layout, more elements than kernels count, a launch that the card cannot run.
     pub fn new(problem: &Problem<'_>) -> Result<Reduction> {
-        let Problem { op, ty, n, layout, .. } = *problem;
+        let Problem { op, ty, n, layout, determinism: asked, .. } = *problem;
+        if asked > Determinism::RunToRun && layout == Layout::Array && exact::takes(op, ty) {
+            return Exact::new(op, ty, n).reduction(problem.card);
+        }
         check(problem)?;
         let has_nothing = values(layout) == 0 || (n == 0 && layout == Layout::Array);
         let plan = if has_nothing { Plan::default() } else { launches(problem) };
         let nothing = if values(layout) == 0 { Vec::new() } else { op.identity_bytes(ty) };
         let shape = format!("{op} {ty} {n} {layout:?}");
         let (what, rules, lesson) = (op.name(), rules(problem), lesson(problem));
-        Reduction { what, ty, rules, plan, nothing, shape, lesson }.on(problem.card)
+        let is_whole = !ty.is_float() || op.outcome(ty) == Outcome::Number(Number::U32);
+        let reduction = Reduction { what, ty, rules, plan, nothing, shape, lesson, is_whole };
+        match reduction.determinism() {
+            gives if gives < asked => Err(Error::Determinism { what, ty, gives, asked }),
+            _ => reduction.on(problem.card),
+        }
     }
 
     /// This reduction, if the card can run its launches.
@@ -93,6 +106,16 @@ impl Reduction {
     /// Its launches.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Promise about the bits of its results: that of the launches, and of the operation.
+    pub fn determinism(&self) -> Determinism {
+        match self.plan.rounding() {
+            _ if self.is_whole => Determinism::Exact,
+            Rounding::EXACT => Determinism::Exact,
+            Rounding { atomics: 1.., .. } => Determinism::NotGuaranteed,
+            _ => Determinism::RunToRun,
+        }
     }
 
     /// Demands on its operands, one for each that it takes.
