@@ -1012,4 +1012,66 @@ share_of_many(unsigned long long base, const Array* arrays, unsigned int count,
     }
 #define SUMS_OF_MANY(T, TYPE) MANY(Sum<T>, , TYPE) MANY(SumOfSquares<T>, _sumsq, TYPE) MANY(L2Norm<T>, _l2_norm, TYPE)
 FLOATS(SUMS_OF_MANY)
+
+// An array of more elements than a launch counts, in pieces: what they left,
+// brought together in their order. Rows, columns and slices have a result of
+// each piece each: that of piece p for number i is results[p * many + i].
+struct Pieces {
+    unsigned long long many;   // results of a piece
+    unsigned int count;        // pieces
+    unsigned long long length; // elements of each but the last
+    unsigned long long n;      // elements of all
+};
+struct PlaceInRow { unsigned int index; float value; };
+// The best of the pieces' elements, as of an array; its place is then that of
+// its piece. A piece without a place has none here either.
+template <class Op, class In>
+__device__ auto merged(Op, const In* results, Pieces pieces) {
+    auto best = Op::identity();
+#pragma unroll 1
+    for (unsigned int p = 0; p < pieces.count; p++)
+        best = Op::combine(best, Op::lift(results[p * pieces.many].value, p));
+    auto found = finish(Op(), best, 0);
+    if (best.place)
+        found.index = pieces.length * found.index +
+                      results[found.index * pieces.many].index;
+    return found;
+}
+template <typename F>
+__device__ auto merged(MeanVariance<F>, const Spread<F>* results,
+                       Pieces pieces) {
+    using Op = MeanVariance<F>;
+    auto all = Op::identity();
+#pragma unroll 1
+    for (unsigned int p = 0; p < pieces.count; p++) {
+        F count = min(pieces.length, pieces.n - p * pieces.length);
+        Spread<F> piece = results[p * pieces.many];
+        all = Op::combine(all, {count, piece.mean, piece.variance * count});
+    }
+    return Spread<F>{all.mean, all.squares / all.count};
+}
+template <typename T>
+__device__ auto merged(Count<T>, const unsigned int* results, Pieces pieces) {
+    unsigned long long all = 0;
+#pragma unroll 1
+    for (unsigned int p = 0; p < pieces.count; p++)
+        all += results[p * pieces.many];
+    return all;
+}
+#define MERGE(MONOID, NAME, IN, OUT) \
+    extern "C" __global__ void __launch_bounds__(256) merge_##NAME( \
+        const IN* results, OUT* out, unsigned long long many, unsigned int count, unsigned long long length, \
+        unsigned long long n) { \
+        unsigned long long i = blockIdx.x * 256ull + threadIdx.x; \
+        if (i < many) out[i] = merged(MONOID(), results + i, {many, count, length, n}); \
+    }
+#define MERGE_FOUND(T, TYPE) \
+    MERGE(ArgMin<T>, argmin_##TYPE, Place<T>, Place<T>) MERGE(ArgMax<T>, argmax_##TYPE, Place<T>, Place<T>)
+#define MERGE_NUMBERS(T, TYPE) \
+    MERGE(NanArgMin<T>, nanargmin_##TYPE, Place<T>, Place<T>) MERGE(NanArgMax<T>, nanargmax_##TYPE, Place<T>, Place<T>) \
+    MERGE(MeanVariance<T>, meanvar_##TYPE, Spread<T>, Spread<T>)
+MERGE_FOUND(int, i32) MERGE_FOUND(long long, i64) MERGE_FOUND(float, f32) MERGE_FOUND(double, f64)
+MERGE_NUMBERS(float, f32) MERGE_NUMBERS(double, f64)
+MERGE(ArgMax<float>, argmax_rows_f32, PlaceInRow, Place<float>)
+MERGE(Count<int>, count_u32, unsigned int, unsigned long long)
 #endif

@@ -50,7 +50,7 @@
             const { chosen } = figure;
             words.textContent = text("inputFirst", { most: most(chosen.n) });
             back.hidden = !chosen.given;
-            field.value = Array.from({ length: chosen.given ? chosen.given.length : most(chosen.n) }, (_, i) => lab.element(chosen.n, i, chosen.given)).join(" ");
+            field.value = Array.from({ length: chosen.given ? chosen.given.length : chosen.fill === undefined ? most(chosen.n) : 0 }, (_, i) => lab.element(chosen.n, i, chosen.given)).join(" ");
             field.setAttribute("aria-invalid", "false");
         };
         return place;

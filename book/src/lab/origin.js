@@ -84,7 +84,7 @@
         #fill() {
             const { buffers, n, chosen } = this.model;
             for (let i = 0; i < n; i += 1) {
-                this.cells[buffers[0].first + i] = this.#version(this.values.leaf(i), chosen.elements ? chosen.elements[i] : lab.element(n, i, chosen.given), -1);
+                this.cells[buffers[0].first + i] = this.#version(this.values.leaf(i), chosen.elements ? chosen.elements[i] : lab.element(n, i, chosen.given, chosen.fill), -1);
             }
         }
         #version(value, shown, writer) {

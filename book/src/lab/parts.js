@@ -107,8 +107,14 @@
     // Everything that a reader looks at or presses while stepping: the listing or the editor, the sentence, the buttons. Each part keeps
     // its height, so that nothing moves.
     const deck = (figure) => {
-        const { parts } = figure;
+        const { parts, data } = figure;
         const place = (parts.deck = make("div", "lab-deck"));
+        // The lines of a program that make the launch.
+        if (data.call) {
+            const code = make("code", "language-rust hljs", { textContent: data.call });
+            window.hljs?.highlightBlock(code);
+            place.append(make("pre", "lab-call", { tabIndex: 0, role: "region", ariaLabel: text("call") }, [code]));
+        }
         place.append(parts.code, figure.editing.place, parts.say, parts.controls, parts.fault, parts.predict, parts.compare);
         return place;
     };
@@ -225,7 +231,7 @@
             select("kernel", data.variants.map((one) => [one.name, `${one.announced || one.harm ? "✗ " : ""}${one.name}`]), variant.name, (name) => open({ variant: name })),
             ...kindChoice(figure, "op", ["sum", "min", "max"], text(chosen.op && chosen.elements ? "reads" : `op_${figure.kind.op}`)),
             select("n", sizes.map((n) => [n, lab.number(n)]), chosen.n, (n) => open({ n: Number(n) })),
-            text(chosen.given ? "own" : chosen.n <= 4096 && !chosen.elements?.some((one) => one < 1 || one > 9) ? "digits" : "bytes"),
+            text(chosen.given ? "own" : chosen.fill !== undefined ? "filled" : chosen.n <= 4096 && !chosen.elements?.some((one) => one < 1 || one > 9) ? "digits" : "bytes", { fill: chosen.fill }),
             ...(chosen.of ? [text("inRows", { rows: chosen.rows, cols: chosen.cols })] : []),
             ...kindChoice(figure, "type", ["i32", "f32"], null), text("withThreads"),
             select("block", blocks.map((block) => [block, text("threads", { block })]), chosen.block, (block) => open({ block: Number(block) })),

@@ -85,13 +85,13 @@
     // Inputs: digits that a reader can add up, or one byte of a product where there are many; as crates/course/src/figures.rs has them.
     const DIGITS_MAX = 4096;
     const hash = (i) => Math.imul(i, 2654435761) >>> 24;
-    // `given` are the first ones, if the reader wrote them.
-    lab.element = (n, i, given) => given?.[i] ?? (n <= DIGITS_MAX ? 1 + (hash(i) % 9) : hash(i));
+    // `given` are the first ones, if the reader wrote them; `fill` is what all others are, if they are alike.
+    lab.element = (n, i, given, fill) => given?.[i] ?? fill ?? (n <= DIGITS_MAX ? 1 + (hash(i) % 9) : hash(i));
 
     lab.request = (variant, chosen, schedule, more) => {
         const buffers = [...chosen.buffers];
-        const { n, given, elements } = chosen;
-        const listed = elements ? 0 : n <= DIGITS_MAX ? n : given ? given.length : 0;
+        const { n, given, elements, fill } = chosen;
+        const listed = elements ? 0 : n <= DIGITS_MAX && fill === undefined ? n : given ? given.length : 0;
         if (listed) {
             buffers[0] = { spec: buffers[0], elements: Array.from({ length: listed }, (_, i) => lab.element(n, i, given)) };
         }
@@ -106,7 +106,7 @@
     lab.traced = (chosen) => {
         const { grid, block, cooperative } = chosen.launches[chosen.shown];
         if (cooperative && grid[0] > WAITING_MAX) return false;
-        return grid[0] * block[0] <= THREADS_MAX && chosen.n <= 4 * DIGITS_MAX;
+        return grid[0] * block[0] <= THREADS_MAX && chosen.n <= 5 * DIGITS_MAX;
     };
 
     // Steps of an endless run that are drawn: of one block, and of all.
@@ -170,8 +170,9 @@
     // How the names of the words begin that tell of rows: `startShares`.
     lab.ofRows = ({ op = "sum" }) => (OF_ELEMENTS[op] || [op === "sum" ? "Rows" : "RowsFound"])[0];
     lab.expected = (chosen, came = "") => {
-        const { n, given, elements, expected, of, op = "sum" } = chosen;
+        const { n, given, elements, expected, fill, of, op = "sum" } = chosen;
         if (expected !== undefined || elements) return expected ?? 0;
+        if (fill !== undefined) return (given || []).reduce((a, b) => a + b, fill * (n - (given || []).length));
         if (OF_ELEMENTS[op]) return nearly(chosen, came).join();
         if (of) return ofRows(chosen);
         if (op === "argmax") return firstLargest(n, given);

@@ -17,6 +17,8 @@
         lockstep: "lockstep, as before Volta",
         apart: "independent, driven apart by seed {seed}",
         apartFrom: "independent, driven apart from line {line} on by seed {seed}",
+        call: "The lines of the program that make this launch",
+        filled: "numbers, each {fill},",
         own: "numbers, some of your own,",
         inputOpen: "Change the input",
         inputFirst: "The first {most:number|numbers}, or fewer; the rest stay as they are: ",

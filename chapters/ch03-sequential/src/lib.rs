@@ -19,7 +19,7 @@ fn launches(problem: &Problem) -> Plan {
     Plan::until_one(problem.n, |input, sums, n| {
         let (grid, args) = (n.div_ceil(block), vec![input, sums, Arg::U32(n as u32)]);
         // A tree over the block's threads.
-        Pass { additions: block.ilog2().into(), ..Pass::new(problem.kernel(), grid, block, args) }
+        Pass::new(problem.kernel(), grid, block, args).with_additions(block.ilog2().into())
     })
 }
 

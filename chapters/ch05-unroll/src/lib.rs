@@ -8,7 +8,7 @@ fn launches(problem: &Problem) -> Plan {
     Plan::until_one(problem.n, |input, sums, n| {
         let (grid, args) = (n.div_ceil(2 * block), vec![input, sums, Arg::U32(n as u32)]);
         // A thread adds its two, then a tree adds over the block's threads.
-        Pass { additions: 1 + u64::from(block.ilog2()), ..Pass::new(problem.kernel(), grid, block, args) }
+        Pass::new(problem.kernel(), grid, block, args).with_additions(1 + u64::from(block.ilog2()))
     })
 }
 

@@ -103,14 +103,12 @@ fn clear_and_add(problem: &Problem, kernel: String, elements_per_thread: u64) ->
     let (block, n, sum) = (problem.block(), problem.n, Arg::Sums(0));
     let grid = n.div_ceil(elements_per_thread * block);
     let clear = Pass::new(format!("clear_{}", problem.ty), 1, 1, vec![sum]);
-    let add = Pass {
-        elements: n,
+    let add = Pass::new(kernel, grid, block, vec![Arg::Input, sum, Arg::U32(n as u32)])
+        .with_elements(n)
         // In the order that is worst for it, a block's sum passes through the additions of all blocks.
-        additions: elements_per_thread + u64::from(block.ilog2()) + grid,
-        atomics: grid,
-        ..Pass::new(kernel, grid, block, vec![Arg::Input, sum, Arg::U32(n as u32)])
-    };
-    Plan { passes: vec![clear, add], sums: vec![1], ..Plan::default() }
+        .with_additions(elements_per_thread + u64::from(block.ilog2()) + grid)
+        .with_atomics(grid);
+    Plan::new(vec![clear, add], vec![1])
 }
 
 /// `kernel<<<grid, block>>>(in, sums, n)` with a fixed number of elements a block, and again over the sums until one is left.
@@ -120,7 +118,7 @@ fn num_per_block(problem: &Problem) -> Plan {
         let kernel = problem.instance(&format!("n{num_per_block}"));
         let of_thread = n.min(num_per_block).div_ceil(block);
         let pass = Pass::new(kernel, n.div_ceil(num_per_block), block, vec![input, sums, Arg::U32(n as u32)]);
-        Pass { additions: of_thread + u64::from(block.ilog2()), ..pass }
+        pass.with_additions(of_thread + u64::from(block.ilog2()))
     })
 }
 
@@ -139,7 +137,7 @@ fn resident_grid(problem: &Problem, kernel: String, width: u64) -> Plan {
         // Two elements become one first; the places of a pack, and an element at either end, come after the loop.
         let ends = if width > 1 { width + 1 } else { 0 };
         let pass = Pass::new(kernel.clone(), grid, block, vec![input, sums, Arg::U32(n as u32)]);
-        Pass { additions: steps + 1 + ends + u64::from(block.ilog2()), ..pass }
+        pass.with_additions(steps + 1 + ends + u64::from(block.ilog2()))
     })
 }
 
@@ -151,7 +149,7 @@ fn one_block(problem: &Problem) -> Plan {
     let block = problem.block();
     Plan::until_one(problem.n, |input, sum, n| {
         let pass = Pass::new(problem.kernel(), 1, block, vec![input, sum, Arg::U32(n as u32)]);
-        Pass { additions: block.ilog2().into(), ..pass }
+        pass.with_additions(block.ilog2().into())
     })
 }
 

@@ -104,7 +104,7 @@ fn redux(problem: &Problem) -> Plan {
     Plan::until_one(problem.n, |input, sums, n| {
         let grid = if input == Arg::Input { resident_blocks(problem) } else { 1 };
         let pass = Pass::new(problem.kernel(), grid, block, vec![input, sums, Arg::U32(n as u32)]);
-        Pass { additions: additions(n, grid, block), ..pass }
+        pass.with_additions(additions(n, grid, block))
     })
 }
 
@@ -115,12 +115,10 @@ fn one_launch(problem: &Problem, state: &[Arg]) -> Plan {
     let (partial, out) = (Arg::Sums(0), Arg::Sums(1));
     let mut args = vec![Arg::Input, out, Arg::U32(n as u32), partial];
     args.extend(state);
-    let pass = Pass {
-        elements: n,
-        additions: additions(n, grid, block) + additions(grid, 1, block),
-        ..Pass::new(problem.kernel(), grid, block, args)
-    };
-    Plan { passes: vec![pass], sums: vec![grid, 1], state_words: state.len() as u64, ..Plan::default() }
+    let pass = Pass::new(problem.kernel(), grid, block, args)
+        .with_elements(n)
+        .with_additions(additions(n, grid, block) + additions(grid, 1, block));
+    Plan::new(vec![pass], vec![grid, 1]).with_state_words(state.len() as u64)
 }
 
 /// The launch is cooperative: all blocks are resident, so that they can wait for each other.
@@ -146,6 +144,6 @@ fn cluster(problem: &Problem) -> Plan {
         let grid = if input == Arg::Input { widest.max(of_cluster).next_multiple_of(of_cluster) } else { of_cluster };
         let mut pass = Pass::new(problem.kernel(), grid, block, vec![input, sums, Arg::U32(n as u32)]);
         pass.geometry.cluster = CLUSTER;
-        Pass { additions: additions(n, grid, block) + 5, ..pass }
+        pass.with_additions(additions(n, grid, block) + 5)
     })
 }

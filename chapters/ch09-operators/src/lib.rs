@@ -80,19 +80,15 @@ fn two_launches(problem: &Problem, together: u64) -> Plan {
     let (values, out) = (Arg::Sums(0), Arg::Sums(1));
     let number = Arg::U32(n as u32);
     let line = Some(format!("LESSON({})", instance(problem)));
-    let first = Pass {
-        line: line.clone(),
-        elements: n,
+    let first = Pass::new(kernel, grid, block, vec![Arg::Input, values, number])
+        .with_line(line.clone())
+        .with_elements(n)
         // A thread's own steps, a vector's, those before the first line and after the last vector; the block's.
-        additions: n.div_ceil(grid * block * together) + together.ilog2() as u64 + 2 + block_additions(block),
-        ..Pass::new(kernel, grid, block, vec![Arg::Input, values, number])
-    };
-    let second = Pass {
-        line,
-        elements: grid,
-        additions: grid.div_ceil(block) + block_additions(block),
-        ..Pass::new(join, 1, block, vec![values, out, Arg::U32(grid as u32), number])
-    };
+        .with_additions(n.div_ceil(grid * block * together) + together.ilog2() as u64 + 2 + block_additions(block));
+    let second = Pass::new(join, 1, block, vec![values, out, Arg::U32(grid as u32), number])
+        .with_line(line)
+        .with_elements(grid)
+        .with_additions(grid.div_ceil(block) + block_additions(block));
     let sums = vec![grid * ty.holding(op.value_bytes(ty)), ty.holding(op.result_bytes(ty))];
-    Plan { passes: vec![first, second], sums, ..Plan::default() }
+    Plan::new(vec![first, second], sums)
 }

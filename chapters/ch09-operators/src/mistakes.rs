@@ -36,7 +36,7 @@ pub const MISTAKES: &[Mistake] = &[
 fn one_block(problem: &Problem) -> Plan {
     let (n, ty) = (problem.n, problem.ty);
     let args = vec![Arg::Input, Arg::Sums(0), Arg::U32(n as u32)];
-    let pass = Pass { elements: n, ..Pass::new(problem.kernel(), 1, problem.block(), args) };
+    let pass = Pass::new(problem.kernel(), 1, problem.block(), args).with_elements(n);
     let result = ty.holding(problem.op.result_bytes(ty));
-    Plan { passes: vec![pass], sums: vec![result], ..Plan::default() }
+    Plan::new(vec![pass], vec![result])
 }

@@ -78,24 +78,20 @@ pub const CHAPTER: Chapter = Chapter {
 fn thread_a_row(problem: &Problem) -> Plan {
     let Matrix { rows, cols, pitch } = problem.matrix();
     let args = vec![Arg::Input, Arg::Sums(0), Arg::U64(rows), Arg::U32(cols as u32), Arg::U64(pitch)];
-    let pass = Pass {
-        line: Some(format!("LESSON({})", instance(problem))),
-        elements: rows * cols,
-        additions: cols,
-        ..Pass::new(problem.kernel(), rows.div_ceil(256), 256, args)
-    };
-    Plan { passes: vec![pass], sums: vec![results(problem, rows)], ..Plan::default() }
+    let pass = Pass::new(problem.kernel(), rows.div_ceil(256), 256, args)
+        .with_line(format!("LESSON({})", instance(problem)))
+        .with_elements(rows * cols)
+        .with_additions(cols);
+    Plan::new(vec![pass], vec![results(problem, rows)])
 }
 
 /// `block_a_row<<<rows, 256>>>(in, out, cols, pitch)`
 fn block_a_row(problem: &Problem) -> Plan {
     let Matrix { rows, cols, pitch } = problem.matrix();
     let args = vec![Arg::Input, Arg::Sums(0), Arg::U32(cols as u32), Arg::U64(pitch)];
-    let pass = Pass {
-        line: Some(format!("LESSON({})", instance(problem))),
-        elements: rows * cols,
-        additions: cols.div_ceil(256) + block_additions(256),
-        ..Pass::new(problem.kernel(), rows, 256, args)
-    };
-    Plan { passes: vec![pass], sums: vec![results(problem, rows)], ..Plan::default() }
+    let pass = Pass::new(problem.kernel(), rows, 256, args)
+        .with_line(format!("LESSON({})", instance(problem)))
+        .with_elements(rows * cols)
+        .with_additions(cols.div_ceil(256) + block_additions(256));
+    Plan::new(vec![pass], vec![results(problem, rows)])
 }

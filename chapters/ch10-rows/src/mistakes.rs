@@ -43,10 +43,8 @@ pub const MISTAKES: &[Mistake] = &[
 fn one_block(problem: &Problem) -> Plan {
     let matrix = problem.matrix();
     let args = vec![Arg::Input, Arg::Sums(0), Arg::U32(matrix.rows as u32), Arg::U32(matrix.cols as u32)];
-    let pass = Pass {
-        elements: problem.n,
-        additions: matrix.cols.div_ceil(8) + 5,
-        ..Pass::new(problem.kernel(), 1, problem.block(), args)
-    };
-    Plan { passes: vec![pass], sums: vec![results(problem, matrix.rows)], ..Plan::default() }
+    let pass = Pass::new(problem.kernel(), 1, problem.block(), args)
+        .with_elements(problem.n)
+        .with_additions(matrix.cols.div_ceil(8) + 5);
+    Plan::new(vec![pass], vec![results(problem, matrix.rows)])
 }

@@ -40,10 +40,8 @@ fn a_block_a_row(problem: &Problem) -> Plan {
     let args = vec![Arg::Input, Arg::Sums(0), Arg::U32(matrix.cols as u32), Arg::U64(matrix.pitch)];
     // They have one operation, which their names leave out.
     let kernel = format!("{}_{}", problem.variant.name, problem.ty);
-    let pass = Pass {
-        elements: problem.n,
-        additions: matrix.cols.div_ceil(256) + 10,
-        ..Pass::new(kernel, matrix.rows, problem.block(), args)
-    };
-    Plan { passes: vec![pass], sums: vec![results(problem)], ..Plan::default() }
+    let pass = Pass::new(kernel, matrix.rows, problem.block(), args)
+        .with_elements(problem.n)
+        .with_additions(matrix.cols.div_ceil(256) + 10);
+    Plan::new(vec![pass], vec![results(problem)])
 }

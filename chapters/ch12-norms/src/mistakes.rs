@@ -41,12 +41,10 @@ fn a_block_a_row(problem: &Problem) -> Plan {
     let matrix = problem.matrix();
     let args =
         vec![Arg::Input, Arg::Sums(0), Arg::U32(matrix.cols as u32), Arg::U64(matrix.pitch), Arg::Weights, Arg::Biases];
-    let pass = Pass {
-        elements: problem.n,
-        additions: matrix.cols.div_ceil(256) + 26,
-        ..Pass::new(format!("{}_{}", problem.variant.name, problem.ty), matrix.rows, problem.block(), args)
-    };
-    Plan { passes: vec![pass], sums: vec![results(problem)], ..Plan::default() }
+    let pass = Pass::new(format!("{}_{}", problem.variant.name, problem.ty), matrix.rows, problem.block(), args)
+        .with_elements(problem.n)
+        .with_additions(matrix.cols.div_ceil(256) + 26);
+    Plan::new(vec![pass], vec![results(problem)])
 }
 
 /// `kernel<<<1, 256>>>(in, out, rows, cols, pitch, weights)`

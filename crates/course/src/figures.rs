@@ -1,6 +1,8 @@
 //! Data of the labs of the pages: each chapter's kernels as PTX, its source, and how every variant is launched for the
 //! sizes that a lab offers, from the same plans that the chapter's program runs.
 
+mod example;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -77,21 +79,39 @@ pub struct Page {
     pub slug: &'static str,
     title: &'static str,
     chapter: &'static str,
-    /// Beginning of its variants' names.
-    variants: &'static str,
+    /// The kernels that it shows.
+    entries: for<'c> fn(&'c Chapter) -> Result<Vec<Entry<'c>>>,
+    /// Lines of a program that make the launch, if it is a program's.
+    call: Option<fn(&Path) -> Result<String>>,
     opening: Opening,
     grain: &'static str,
 }
 
 /// Every page that is no chapter and has a lab.
-pub const PAGES: [Page; 1] = [Page {
-    slug: "champion",
-    title: "The champion",
-    chapter: "ch08-cooperative",
-    variants: "single_pass",
-    opening: Opening { grid: Some(4), at: Some("spin"), ..opening("champion", "single_pass_f32", 16_384, 256) },
-    grain: "blocks",
-}];
+pub const PAGES: [Page; 2] = [
+    Page {
+        slug: "champion",
+        title: "The champion",
+        chapter: "ch08-cooperative",
+        entries: entries_of_champion,
+        call: None,
+        opening: Opening { grid: Some(4), at: Some("spin"), ..opening("champion", "single_pass_f32", 16_384, 256) },
+        grain: "blocks",
+    },
+    Page {
+        slug: example::SLUG,
+        title: "In your own program",
+        chapter: "ch08-cooperative",
+        entries: example::entries,
+        call: Some(example::lines),
+        opening: example::OPENING,
+        grain: "blocks",
+    },
+];
+
+fn entries_of_champion(chapter: &Chapter) -> Result<Vec<Entry<'_>>> {
+    Ok(entries(chapter).into_iter().filter(|entry| entry.variant.name.starts_with("single_pass")).collect())
+}
 
 /// One way to launch a variant: every pass, and the arrays that it needs.
 pub struct Case {
@@ -103,6 +123,8 @@ pub struct Case {
     pub grid: Option<u32>,
     /// The launches.
     pub plan: Planned,
+    /// The number that each element is, where they are all alike.
+    fill: Option<f64>,
 }
 
 impl Case {
@@ -110,7 +132,7 @@ impl Case {
     pub fn new(variant: &Variant, ty: Type, n: u64, options: LaunchOptions) -> Option<Case> {
         let plan = Planned::new(&Problem::new(variant, ty, n, options)).ok()?;
         let block = options.block.unwrap_or(variant.blocks.default);
-        (!plan.passes.is_empty()).then_some(Case { n, block, grid: options.grid, plan })
+        (!plan.passes.is_empty()).then_some(Case { n, block, grid: options.grid, plan, fill: None })
     }
 
     /// Buffers of a request to `crates/web`, the input first, without the elements of that.
@@ -121,7 +143,8 @@ impl Case {
         let state = (self.plan.state_words > 0).then(|| format!("state=u64[{}]:zero", self.plan.state_words));
         let takes_two = self.plan.passes.iter().any(|pass| pass.args.contains(&Arg::Other));
         let other = takes_two.then(|| format!("other={ty}[{}]:hash8", self.n));
-        let plain = std::iter::once(format!("in={ty}[{}]:hash8", self.n)).chain(other).chain(sums).chain(state);
+        let input = self.fill.map_or_else(|| "hash8".to_owned(), |fill| format!("const({fill})"));
+        let plain = std::iter::once(format!("in={ty}[{}]:{input}", self.n)).chain(other).chain(sums).chain(state);
         let mut buffers: Vec<Value> = plain.map(Value::from).collect();
         if let Layout::Ragged(offsets) = self.plan.layout {
             buffers.push(self::offsets(&offsets));
@@ -167,6 +190,9 @@ impl Case {
             "n": self.n, "block": self.block, "grid": self.grid, "shown": self.shown(),
             "buffers": self.buffers(ty), "launches": self.launches(), "result": self.result(op),
         });
+        if let Some(fill) = self.fill {
+            json["fill"] = fill.into();
+        }
         lies(&mut json, &self.plan.layout);
         json
     }
@@ -247,7 +273,7 @@ pub fn of(chapter: &Chapter, root: &Path) -> Result<(Value, Value)> {
     let all = lessons();
     // A chapter is most often compared with the one before it.
     let before = all.iter().position(|one| one.slug == chapter.slug).and_then(|at| all.get(at.checked_sub(1)?));
-    let (mut data, request) = opened(chapter, &opening_of(chapter)?, "", root)?;
+    let (mut data, request) = opened(chapter, &opening_of(chapter)?, entries(chapter), root)?;
     data["title"] = chapter.title.into();
     data["before"] = before.map(|before| json!({ "slug": before.slug, "title": before.title })).into();
     Ok((data, request))
@@ -260,22 +286,23 @@ pub fn of(chapter: &Chapter, root: &Path) -> Result<(Value, Value)> {
 pub fn page_lab(page: &Page, root: &Path) -> Result<(Value, Value)> {
     let lesson = lessons().into_iter().find(|lesson| lesson.slug == page.chapter);
     let lesson = lesson.with_context(|| format!("no chapter is called {}", page.chapter))?;
-    let (mut data, request) = opened(lesson, &page.opening, page.variants, root)?;
+    let (mut data, request) = opened(lesson, &page.opening, (page.entries)(lesson)?, root)?;
     data["title"] = page.title.into();
     data["before"] = json!({ "slug": lesson.slug, "title": lesson.title });
     data["opening"]["grain"] = page.grain.into();
+    if let Some(call) = page.call {
+        data["call"] = call(root)?.into();
+    }
     Ok((data, request))
 }
 
-/// The kernels whose names begin so, and the run that is opened.
-fn opened(chapter: &Chapter, opening: &Opening, names_begin: &str, root: &Path) -> Result<(Value, Value)> {
+/// The kernels, and the run that is opened.
+fn opened(chapter: &Chapter, opening: &Opening, entries: Vec<Entry<'_>>, root: &Path) -> Result<(Value, Value)> {
     // Whole, and what of them is shown.
     let (mut texts, mut files) = (BTreeMap::new(), serde_json::Map::new());
     let mut variants = Vec::new();
     let mut first = None;
-    for Entry { name: shown, variant, ty, op, cases } in
-        entries(chapter).into_iter().filter(|entry| entry.variant.name.starts_with(names_begin))
-    {
+    for Entry { name: shown, variant, ty, op, cases } in entries {
         let slug = variant.kernels.unwrap_or(chapter.slug);
         if shown == opening.variant {
             first = cases
@@ -420,7 +447,7 @@ pub fn request(ptx: &Value, case: &Value, schedule: &str) -> Value {
 }
 
 /// A kernel of a lab.
-struct Entry<'c> {
+pub struct Entry<'c> {
     /// Name in the lab.
     name: String,
     variant: &'c Variant,

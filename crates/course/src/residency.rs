@@ -61,7 +61,7 @@ pub fn code_sha256(source: &str) -> String {
 pub fn json(compiler: &str, kernels: &BTreeMap<&str, ([u32; 2], BTreeSet<u32>)>) -> Value {
     let of = |&([registers, shared_bytes], ref blocks): &([u32; 2], BTreeSet<u32>)| {
         let held = |&block: &u32| {
-            let (held, limit) = CARD.residency(Footprint { block, registers, shared_bytes })?;
+            let (held, limit) = CARD.residency(Footprint::new(block, registers, shared_bytes))?;
             Some((block.to_string(), json!([held, limit.name()])))
         };
         let blocks: serde_json::Map<String, Value> = blocks.iter().filter_map(held).collect();

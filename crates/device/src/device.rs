@@ -438,7 +438,7 @@ impl Device {
 
 /// The geometry of a call; one that does not wait for the launch before it does not overlap it.
 fn allowed(call: &Call<'_>) -> Geometry {
-    Geometry { overlaps: call.geometry.overlaps && call.module.waits(call.kernel), ..call.geometry }
+    call.geometry.with_overlaps(call.geometry.overlaps && call.module.waits(call.kernel))
 }
 
 /// Returns whether there is nothing to time.
@@ -476,7 +476,7 @@ fn prepare_sim<'a>(call: &Call<'a>) -> Result<SimCall<'a>, Error> {
         return Err(Error::OtherDevice { name: call.module.slug.clone() });
     };
     let overlaps = call.geometry.overlaps && call.module.may_wait();
-    let geometry = Geometry { overlaps, ..call.geometry };
+    let geometry = call.geometry.with_overlaps(overlaps);
     Ok(SimCall { kernels: &call.module.kernels, kernel: call.kernel, geometry, args })
 }
 

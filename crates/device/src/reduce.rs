@@ -175,10 +175,10 @@ impl<'d> Reductions<'d> {
         }
         let scratch = self.device.alloc::<u8>("scratch", reduction.scratch_bytes() as usize)?;
         let state = self.device.upload("state", &vec![0u64; reduction.plan().state_words as usize])?;
-        let space = Space {
-            scratch: Memory { address: scratch.address(), bytes: scratch.bytes() },
-            state: Memory { address: state.address(), bytes: state.bytes() },
-        };
+        let space = Space::new(
+            Memory { address: scratch.address(), bytes: scratch.bytes() },
+            Memory { address: state.address(), bytes: state.bytes() },
+        );
         let mut queue =
             InTurn { reductions: self, lesson: reduction.lesson(), placed: &mut placed, reports: Vec::new() };
         for _ in 0..times {

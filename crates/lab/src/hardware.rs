@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use device::Card;
 use device::card::H200;
 use serde::{Deserialize, Serialize};
 
@@ -167,7 +166,7 @@ impl GpuCase {
     fn is_reshaped(&self, chapter: &Chapter, record: &GpuRecord, run: &Run) -> bool {
         let options = LaunchOptions { grid: None, ..run.options };
         let Some(multiprocessors) = record.multiprocessors else { return false };
-        let card = Card { multiprocessors, ..H200.clone() };
+        let card = H200.clone().with_multiprocessors(multiprocessors);
         let problem = Problem::new(run.variant, run.ty, self.n, options).on(&card, true);
         let rounds = run.ty.is_float() && run.options.op.rounds();
         let Ok(plan) = Planned::new(&problem) else { return false };

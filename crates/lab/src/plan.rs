@@ -73,17 +73,18 @@ impl<'v> Problem<'v> {
     pub fn new(variant: &'v Variant, ty: Type, n: u64, options: LaunchOptions) -> Problem<'v> {
         let layout = Layout::new(variant.per, options.rows, n).planned();
         let LaunchOptions { op, block, grid, factor, overlap, targets, .. } = options;
-        let targets =
-            reduction::plan::Targets { label_bits: targets.label_bits(), one_gradient: targets.has_one_gradient() };
-        let asked = Asked { block, grid, factor };
-        let reduction =
-            reduction::Problem { overlap, asked, targets, ..reduction::Problem::new(op, ty, n, layout, &H200) };
+        let targets = reduction::plan::Targets::new(targets.label_bits(), targets.has_one_gradient());
+        let asked = Asked::new(block, grid, factor);
+        let reduction = reduction::Problem::new(op, ty, n, layout, &H200)
+            .with_overlap(overlap)
+            .with_asked(asked)
+            .with_targets(targets);
         Problem { variant, options, reduction }
     }
 
     /// The same on a card, with kernels that are compiled on demand or without.
     pub fn on(mut self, card: &'v Card, on_demand: bool) -> Problem<'v> {
-        self.reduction = reduction::Problem { card, on_demand, ..self.reduction };
+        self.reduction = self.reduction.with_card(card).with_on_demand(on_demand);
         self
     }
 
@@ -282,8 +283,8 @@ fn grid_refused(problem: &Problem<'_>, plan: &Plan, asked: u32) -> String {
     let (name, n, grid) = (variant.name, grouped(problem.n), grouped(u64::from(plan.grid())));
     if variant.chooses_grid {
         // The plan's own number fits where blocks wait for each other, the largest that a kernel can count may not.
-        let wish = Asked { grid: None, ..problem.asked };
-        let own = Problem { reduction: reduction::Problem { asked: wish, ..problem.reduction }, ..*problem };
+        let wish = problem.asked.with_grid(None);
+        let own = Problem { reduction: problem.reduction.with_asked(wish), ..*problem };
         let grid = grouped(u64::from((variant.launches)(&own).grid()));
         return format!("--grid {asked}: {name} takes another number of blocks for n = {n}, such as {grid}");
     }
@@ -325,7 +326,7 @@ pub(crate) mod tests {
             Plan::until_one(problem.n, |input, sums, n| {
                 let args = vec![input, sums, Arg::U32(n as u32)];
                 let pass = Pass::new(problem.kernel(), n.div_ceil(2 * block), block, args);
-                Pass { additions: 1 + u64::from(block.ilog2()), ..pass }
+                pass.with_additions(1 + u64::from(block.ilog2()))
             })
         },
         ..Variant::BASE

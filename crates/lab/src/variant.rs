@@ -140,6 +140,6 @@ fn one_a_thread(problem: &Problem<'_>) -> Plan {
     let block = problem.block();
     Plan::until_one(problem.n, |input, sums, n| {
         let args = vec![input, sums, Arg::U32(n as u32)];
-        Pass { additions: block.ilog2().into(), ..Pass::new(problem.kernel(), n.div_ceil(block), block, args) }
+        Pass::new(problem.kernel(), n.div_ceil(block), block, args).with_additions(block.ilog2().into())
     })
 }

@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let context = CudaContext::new(0)?;
     let stream = context.new_stream()?;
-    let input = stream.clone_htod(&vec![0.5f32; 1_000_003])?;
+    let input = stream.clone_htod(&vec![0.5f32; 20_003])?;
     let mut sum = stream.alloc_zeros::<f32>(1)?;
 
     // Once for a context, a stream, and a shape.

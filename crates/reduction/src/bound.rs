@@ -14,6 +14,7 @@ use crate::element::Type;
 
 /// Rounding of a sum by a kernel's order of additions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Rounding {
     /// Rounded additions on the longest path from an element to the result.
     pub additions: u64,

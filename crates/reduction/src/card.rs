@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 
 use crate::geometry::{BLOCK_MAX, Geometry};
+use crate::setters::setters;
 
 /// A card, as far as plans of launches depend on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Card {
     /// `NVIDIA L4`
     pub name: Cow<'static, str>,
@@ -32,6 +34,7 @@ pub struct Card {
 
 /// Resources of a multiprocessor that one kernel takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Footprint {
     /// Threads a block.
     pub block: u32,
@@ -39,6 +42,19 @@ pub struct Footprint {
     pub registers: u32,
     /// Shared memory of a block, static and dynamic.
     pub shared_bytes: u32,
+}
+
+setters! {
+    Card:
+    with_multiprocessors multiprocessors: u32, "With so many multiprocessors, such as a part of a card has.";
+    with_clusters clusters: [u32; 3], "With room for so many clusters.";
+}
+
+impl Footprint {
+    /// Threads of a block, registers of each, and the block's shared memory.
+    pub fn new(block: u32, registers: u32, shared_bytes: u32) -> Footprint {
+        Footprint { block, registers, shared_bytes }
+    }
 }
 
 /// Resource that a multiprocessor runs out of first as it takes blocks of a kernel.

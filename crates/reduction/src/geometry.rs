@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::setters::setters;
+
 /// Most threads a block can have on every card so far.
 pub(crate) const BLOCK_MAX: u32 = 1024;
 /// Most blocks of a grid in its first direction.
@@ -14,6 +16,7 @@ pub(crate) fn capped(count: u64) -> u32 {
 
 /// Geometry of one launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Geometry {
     /// Blocks.
     pub grid: [u32; 3],
@@ -28,6 +31,12 @@ pub struct Geometry {
     /// True if the launch may start before the one before it in the stream has ended. The kernel then waits for it in its
     /// own code, with `griddepcontrol.wait`, before it touches anything that the other wrote.
     pub overlaps: bool,
+}
+
+setters! {
+    Geometry:
+    with_overlaps overlaps: bool, "With a start before the end of the launch before it, or without.";
+    with_shared_bytes shared_bytes: u32, "With so many bytes of dynamic shared memory.";
 }
 
 impl Geometry {

@@ -30,7 +30,8 @@ pub struct Segments {
     pub rows: u64,
     /// Elements of all rows together.
     pub elements: u64,
-    /// Elements of the longest row; those of all rows where that is not known. It decides the error bound alone.
+    /// Elements of the longest row; those of all rows where that is not known. It decides the error bound, and is less than 2³¹ where a
+    /// result depends on how many they are: of all operations but `sum` and `maximum`.
     pub longest: u64,
     /// Bits of an offset, 32 or 64.
     pub bits: u32,
@@ -121,12 +122,8 @@ impl Matrix {
         self.check_up_to(ty, VALUES_MAX, COUNT_MAX)
     }
 
-    /// The same where each column does.
-    pub(crate) fn check_columns(&self, ty: Type) -> Result<()> {
-        self.check_up_to(ty, COUNT_MAX, VALUES_MAX)
-    }
-
-    fn check_up_to(&self, ty: Type, rows_max: u64, cols_max: u64) -> Result<()> {
+    /// The same for at most so many rows and columns.
+    pub(crate) fn check_up_to(&self, ty: Type, rows_max: u64, cols_max: u64) -> Result<()> {
         let Matrix { rows, cols, pitch } = *self;
         if pitch < cols {
             return Err(Error::Pitch { pitch, cols });

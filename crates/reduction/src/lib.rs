@@ -7,6 +7,8 @@ pub mod card;
 pub mod element;
 mod error;
 mod exact_sum;
+/// Families of kernels, with shapes that the course's chapters and tuning set by hand: no part of the public interface.
+#[doc(hidden)]
 pub mod families;
 pub mod geometry;
 #[cfg(feature = "cudarc")]
@@ -19,6 +21,9 @@ pub mod op;
 pub mod plan;
 mod reduction;
 mod results;
+mod setters;
+/// Teams that hold a row, likewise no part of it.
+#[doc(hidden)]
 pub mod team;
 mod text;
 

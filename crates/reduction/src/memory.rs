@@ -58,6 +58,7 @@ roles! {
 
 /// What a reduction demands of an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Rule {
     /// The operand.
     pub role: Role,
@@ -170,12 +171,20 @@ impl Memory {
 
 /// Memory beside the operands that launches use. Launches that may run together need one each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Space {
     /// What launches of a plan leave each other, at a multiple of 256 bytes.
     pub scratch: Memory,
     /// State of the plan's protocol, at a multiple of 256 bytes: zero before it is first used by a plan with this protocol, and used by
     /// no other.
     pub state: Memory,
+}
+
+impl Space {
+    /// Scratch memory and state.
+    pub const fn new(scratch: Memory, state: Memory) -> Space {
+        Space { scratch, state }
+    }
 }
 
 #[cfg(test)]

@@ -9,9 +9,11 @@ use crate::geometry::{Geometry, capped};
 use crate::layout::{Axis, Layout, Matrix};
 use crate::memory::Role;
 use crate::op::Op;
+use crate::setters::setters;
 
 /// A reduction to be planned.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Problem<'c> {
     /// Operation.
     pub op: Op,
@@ -37,6 +39,7 @@ pub struct Problem<'c> {
 
 /// Choices that a plan makes by itself where they are `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Asked {
     /// Threads a block.
     pub block: Option<u32>,
@@ -73,6 +76,7 @@ impl fmt::Display for Determinism {
 
 /// Form of labels and gradients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Targets {
     /// Bits of a label, 32 or 64.
     pub label_bits: u32,
@@ -87,11 +91,44 @@ impl Default for Targets {
     }
 }
 
+impl Asked {
+    /// Threads a block, blocks, and the number that a kernel is tuned by, as far as the caller chooses them.
+    pub fn new(block: Option<u32>, grid: Option<u32>, factor: Option<u32>) -> Asked {
+        Asked { block, grid, factor }
+    }
+}
+
+impl Targets {
+    /// Labels of so many bits, with one gradient for all rows or one for each.
+    pub fn new(label_bits: u32, one_gradient: bool) -> Targets {
+        Targets { label_bits, one_gradient }
+    }
+}
+
+setters! {
+    Asked:
+    with_grid grid: Option<u32>, "With so many blocks of the widest launch.";
+}
+
+setters! {
+    Problem<'_>:
+    with_on_demand on_demand: bool, "With kernels that are compiled on demand, or without.";
+    with_overlap overlap: bool, "With launches that may begin while the one before them ends, or without.";
+    with_asked asked: Asked, "With choices of the caller's.";
+    with_determinism determinism: Determinism, "With results whose bits are promised at least this.";
+    with_targets targets: Targets, "With labels and gradients of this form.";
+}
+
 impl<'c> Problem<'c> {
     /// An operation on `n` elements, with kernels of the committed PTX.
     pub fn new(op: Op, ty: Type, n: u64, layout: Layout, card: &'c Card) -> Problem<'c> {
         let (asked, targets, determinism) = Default::default();
         Problem { op, ty, n, layout, card, on_demand: false, overlap: false, asked, determinism, targets }
+    }
+
+    /// The same on another card.
+    pub fn with_card(self, card: &'c Card) -> Problem<'c> {
+        Problem { card, ..self }
     }
 
     /// Its rows, of an axis those of one outer index; `n` elements as rows where it has none of one length.
@@ -145,6 +182,8 @@ pub enum Arg {
     Behind(Role, u64),
     /// The address of the plan's array of this number.
     Sums(usize),
+    /// The address so many bytes behind the begin of the plan's array of this number.
+    BehindSums(usize, u64),
     /// The address of the plan's state: 64-bit words that are zero before the first run and zero again after each run.
     State,
     /// A number of 32 bits.
@@ -162,6 +201,7 @@ impl Arg {
 
 /// One launch of a plan: `kernel<<<grid, block>>>(args)`, and what it does to a sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Pass {
     /// The entry of the PTX.
     pub kernel: String,
@@ -182,7 +222,20 @@ pub struct Pass {
     pub waits: bool,
 }
 
+setters! {
+    Pass:
+    with_elements elements: u64, "With so many elements that it reads.";
+    with_additions additions: u64, "With so many additions on the longest path.";
+    with_atomics atomics: u64, "With so many atomic additions.";
+    with_args args: Vec<Arg>, "With other arguments.";
+}
+
 impl Pass {
+    /// With the line of CUDA that makes its kernel.
+    pub fn with_line(self, line: impl Into<Option<String>>) -> Pass {
+        Pass { line: line.into(), ..self }
+    }
+
     /// A plain launch without dynamic shared memory.
     pub fn new(kernel: String, grid: u64, block: u64, args: Vec<Arg>) -> Pass {
         let geometry = Geometry::linear(capped(grid), capped(block));
@@ -218,8 +271,20 @@ pub enum Protocol {
     Limbs,
 }
 
+/// Part of a plan that is made of several.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    /// Its launches.
+    pub(crate) plan: Plan,
+    /// Bytes from the begin of the inputs to that of what it reads.
+    pub(crate) input: u64,
+    /// Bytes from the begin of the results to that of its own.
+    pub(crate) out: u64,
+}
+
 /// Every launch that takes n elements to one value. Empty for n = 0: the result is the identity.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Plan {
     /// In order.
     pub passes: Vec<Pass>,
@@ -234,6 +299,16 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// These launches, without a state, and the elements of each array that they write.
+    pub fn new(passes: Vec<Pass>, sums: Vec<u64>) -> Plan {
+        Plan { passes, sums, ..Plan::default() }
+    }
+
+    /// With so many 64-bit words of state for tickets.
+    pub fn with_state_words(self, state_words: u64) -> Plan {
+        Plan { state_words, ..self }
+    }
+
     /// Names of the kernels that it launches, each once, in the order of their first launches.
     pub fn kernels(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
@@ -258,6 +333,46 @@ impl Plan {
             plan.sums.push(n);
         }
         plan
+    }
+
+    /// The launches of parts, one behind the other, which share what they leave each other. The last of `sums` is the first part's.
+    ///
+    /// An element goes through one part, so that only the longest path has additions.
+    pub(crate) fn in_turn(parts: Vec<Part>) -> Plan {
+        let mut all = Plan::default();
+        let longest = parts.iter().map(|part| part.plan.additions()).max();
+        let longest = parts.iter().position(|part| Some(part.plan.additions()) == longest);
+        let scratch = |plan: &Plan| plan.sums.len().saturating_sub(1);
+        let out = parts.iter().map(|part| scratch(&part.plan)).max().unwrap_or(0);
+        all.sums = vec![0; out];
+        all.sums.extend(parts.first().and_then(|part| part.plan.sums.last()));
+        for (at, part) in parts.into_iter().enumerate() {
+            let last = scratch(&part.plan);
+            for (most, sums) in all.sums[..out].iter_mut().zip(&part.plan.sums[..last]) {
+                *most = (*most).max(*sums);
+            }
+            all.state_words = all.state_words.max(part.plan.state_words);
+            all.protocol = part.plan.protocol;
+            if all.why.is_empty() {
+                all.why.clone_from(&part.plan.why);
+            }
+            let moved = |arg: Arg| match arg {
+                Arg::Input => Arg::Behind(Role::Input, part.input),
+                Arg::Other => Arg::Behind(Role::Other, part.input),
+                Arg::Behind(role @ (Role::Input | Role::Other), bytes) => Arg::Behind(role, bytes + part.input),
+                Arg::Sums(at) if at == last => Arg::BehindSums(out, part.out),
+                Arg::BehindSums(at, bytes) if at == last => Arg::BehindSums(out, bytes + part.out),
+                arg => arg,
+            };
+            for mut pass in part.plan.passes {
+                pass.args.iter_mut().for_each(|arg| *arg = moved(*arg));
+                if longest != Some(at) {
+                    pass.additions = 0;
+                }
+                all.passes.push(pass);
+            }
+        }
+        all
     }
 
     /// Blocks of its widest launch; 0 if there is none.

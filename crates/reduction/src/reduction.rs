@@ -5,10 +5,11 @@ use crate::card::Card;
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::families::exact::{self, Exact};
+use crate::families::pieces::{self, Most};
 use crate::families::{champion, norms, operators, rows, softmax};
-use crate::layout::{Axis, COUNT_MAX, Layout, Matrix, Segments};
+use crate::layout::{Axis, COUNT_MAX, Layout, Matrix, Segments, VALUES_MAX};
 use crate::memory::{Memory, Operands, Role, Rule, Space};
-use crate::op::{Number, Outcome};
+use crate::op::{Number, Op, Outcome};
 use crate::plan::{Arg, Determinism, Pass, Plan, Problem};
 use crate::results;
 
@@ -54,21 +55,28 @@ pub trait Queue {
 }
 
 impl Reduction {
-    /// Chooses kernels and launches.
+    /// Chooses kernels and launches. An array of 2³² elements or more, and rows, columns and axes of 2³¹, are taken in pieces: a count is
+    /// then a `u64`, and a place in a row [`crate::Found`].
     ///
     /// # Errors
     /// An operation without kernels for the type and layout, more elements than kernels count, a launch that the card cannot run.
     pub fn new(problem: &Problem<'_>) -> Result<Reduction> {
+        Reduction::within(problem, Most::BY_KERNELS)
+    }
+
+    /// The same where kernels count only so far: no part of the public interface, and a means by which tests see arrays in pieces.
+    #[doc(hidden)]
+    pub fn within(problem: &Problem<'_>, most: Most) -> Result<Reduction> {
         let Problem { op, ty, n, layout, determinism: asked, .. } = *problem;
         if asked > Determinism::RunToRun && layout == Layout::Array && exact::takes(op, ty) {
             return Exact::new(op, ty, n).reduction(problem.card);
         }
-        check(problem)?;
+        check(problem, most)?;
         let has_nothing = values(layout) == 0 || (n == 0 && layout == Layout::Array);
-        let plan = if has_nothing { Plan::default() } else { launches(problem) };
+        let plan = if has_nothing { Plan::default() } else { launches(problem, most) };
         let nothing = if values(layout) == 0 { Vec::new() } else { op.identity_bytes(ty) };
         let shape = format!("{op} {ty} {n} {layout:?}");
-        let (what, rules, lesson) = (op.name(), rules(problem), lesson(problem));
+        let (what, rules, lesson) = (op.name(), rules(problem, most), lesson(problem));
         let is_whole = !ty.is_float() || op.outcome(ty) == Outcome::Number(Number::U32);
         let reduction = Reduction { what, ty, rules, plan, nothing, shape, lesson, is_whole };
         match reduction.determinism() {
@@ -216,6 +224,7 @@ impl Reduction {
                 let before = self.plan.sums[..at].iter().map(|sums| (sums * size).next_multiple_of(ALIGNED));
                 space.scratch.address + before.sum::<u64>()
             }
+            Arg::BehindSums(at, bytes) => self.number(Arg::Sums(at), operands, space) + bytes,
             Arg::U32(number) => number.into(),
             Arg::U64(number) => number,
         }
@@ -234,7 +243,7 @@ fn values(layout: Layout) -> u64 {
 }
 
 /// Refuses what no kernel here computes or counts.
-fn check(problem: &Problem<'_>) -> Result<()> {
+fn check(problem: &Problem<'_>, counted: Most) -> Result<()> {
     let Problem { op, ty, n, layout, .. } = *problem;
     op.check(ty)?;
     let (name, has_kernels) = match layout {
@@ -250,37 +259,50 @@ fn check(problem: &Problem<'_>) -> Result<()> {
     let bits = |what, got| if matches!(got, 32 | 64) { Ok(()) } else { Err(Error::Bits { what, got }) };
     bits("labels", problem.targets.label_bits)?;
     let most = |what, got, most| if got > most { Err(Error::TooMany { what, got, most }) } else { Ok(()) };
+    let all = |rows: u64, cols: u64| most("elements", rows.saturating_mul(cols), champion::N_MAX);
+    let is_cut = counted.is_passed(problem);
     match layout {
-        Layout::Array if champion::takes(op, ty) => most("elements", n, champion::N_MAX),
-        Layout::Array => most("elements", n, u32::MAX.into()),
-        Layout::Rows(matrix) => matrix.check(ty),
-        Layout::Columns(matrix) => matrix.check_columns(ty),
+        Layout::Array => most("elements", n, champion::N_MAX),
+        Layout::Rows(matrix) if op.has_bounds() => matrix.check(ty),
+        Layout::Rows(matrix) => {
+            matrix.check_up_to(ty, VALUES_MAX, champion::N_MAX)?;
+            if is_cut { all(matrix.rows, matrix.cols) } else { Ok(()) }
+        }
+        Layout::Columns(matrix) => {
+            matrix.check_up_to(ty, champion::N_MAX, VALUES_MAX)?;
+            if is_cut { all(matrix.rows, matrix.cols) } else { Ok(()) }
+        }
         Layout::Axis(Axis { outer, reduced, inner }) => {
             most("elements before the axis", outer, rows::OUTER_MAX)?;
-            most("elements along the axis", reduced, COUNT_MAX)?;
-            most("elements behind the axis", inner, COUNT_MAX)?;
-            let all = outer.checked_mul(reduced.max(1)).and_then(|all| all.checked_mul(inner.max(1)));
-            let bytes = all.and_then(|all| all.checked_mul(ty.bytes()));
-            bytes.map(|_| ()).ok_or(Error::Size { rows: outer, cols: reduced, pitch: inner })
+            most("elements along the axis", reduced, champion::N_MAX)?;
+            most("elements behind the axis", inner, VALUES_MAX)?;
+            let slice = reduced.max(1).checked_mul(inner.max(1));
+            let bytes = slice.and_then(|slice| slice.checked_mul(outer)?.checked_mul(ty.bytes()));
+            bytes.ok_or(Error::Size { rows: outer, cols: reduced, pitch: inner })?;
+            if is_cut || inner > counted.panel { all(outer, slice.unwrap_or(u64::MAX)) } else { Ok(()) }
         }
         Layout::Ragged(Segments { rows, elements, longest, bits: of_offset, .. }) => {
             bits("offsets", of_offset)?;
-            most("rows", rows, COUNT_MAX)?;
-            most("elements of a row", longest, COUNT_MAX)?;
+            most("rows", rows, VALUES_MAX)?;
+            // Others count the elements of a row, or have an index in it.
+            if !matches!(op, Op::Sum | Op::Maximum) {
+                most("elements of a row", longest, COUNT_MAX)?;
+            }
             most("elements", elements, champion::N_MAX)
         }
     }
 }
 
-fn launches(problem: &Problem<'_>) -> Plan {
+fn launches(problem: &Problem<'_>, most: Most) -> Plan {
     match problem.layout {
+        layout if most.is_passed(problem) => pieces::pieces(problem, most, values(layout)),
         Layout::Array if champion::takes(problem.op, problem.ty) => champion::single_pass(problem),
         Layout::Array => operators::reduce(problem),
         Layout::Rows(_) if problem.op.is_exponential() => softmax::softmax(problem),
         Layout::Rows(_) if problem.op.is_norm() => norms::norm(problem),
         Layout::Rows(_) => rows::rows(problem),
-        Layout::Columns(matrix) => rows::panels(problem, matrix, rows::PANEL),
-        Layout::Axis(axis) => rows::axis(problem, axis),
+        Layout::Columns(matrix) => rows::panels(problem, matrix, most.panel),
+        Layout::Axis(axis) => rows::axis(problem, axis, axis.reduced * axis.inner, most.panel),
         Layout::Ragged(_) => rows::ragged(problem),
     }
 }
@@ -297,7 +319,7 @@ fn lesson(problem: &Problem<'_>) -> &'static str {
 }
 
 /// Demands on the operands.
-fn rules(problem: &Problem<'_>) -> Vec<Rule> {
+fn rules(problem: &Problem<'_>, most: Most) -> Vec<Rule> {
     let Problem { op, ty, layout, targets, .. } = *problem;
     let (size, name) = (ty.bytes(), ty.name());
     let read = match layout {
@@ -311,7 +333,7 @@ fn rules(problem: &Problem<'_>) -> Vec<Rule> {
     if op.arrays() == 2 {
         rules.push(Rule::read(Role::Other, name, read, size));
     }
-    rules.push(result_rule(problem));
+    rules.push(result_rule(problem, most));
     let (rows, cols) = match layout {
         Layout::Rows(Matrix { rows, cols, .. }) => (rows, cols),
         _ => (0, 0),
@@ -340,13 +362,17 @@ fn rules(problem: &Problem<'_>) -> Vec<Rule> {
 }
 
 /// Demands on the results.
-fn result_rule(problem: &Problem<'_>) -> Rule {
+fn result_rule(problem: &Problem<'_>, most: Most) -> Rule {
     let Problem { op, ty, layout, .. } = *problem;
     if let (Layout::Rows(matrix), true) = (layout, op.is_per_element()) {
         let all = Matrix { rows: op.result_rows(matrix.rows), ..matrix };
         let bytes = all.span().unwrap_or(u64::MAX).saturating_mul(ty.bytes());
         let rule = Rule::written(Role::Out, ty.name(), bytes, ty.bytes());
         return Rule { over: &[Role::Input, Role::Other], ..rule };
+    }
+    if most.is_passed(problem) {
+        let (name, bytes) = pieces::result(problem);
+        return Rule::results(name, bytes, values(layout));
     }
     let (of_one, count) = match layout {
         Layout::Array => (op.result_bytes(ty), 1),

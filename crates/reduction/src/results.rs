@@ -2,7 +2,7 @@
 
 use crate::op::{Number, Outcome};
 
-/// An element of an array, and where it is.
+/// An element of an array, or of a row, column or axis of 2³¹ elements or more, and where it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub struct Found<V> {
@@ -12,7 +12,7 @@ pub struct Found<V> {
     pub value: V,
 }
 
-/// An element of a row or column, and where it is.
+/// An element of a row or column of fewer than 2³¹ elements, and where it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub struct FoundInRow<V> {

@@ -165,7 +165,9 @@ const compare = async (page, slug, cases, told) => {
                 const held = view.cell(model.resultCell);
                 if (!held || held.shown === null) return null;
                 const times = model.replay.values.receipt(held.value, model.n);
-                return { sum: times.reduce((sum, many, i) => (sum + many * reductionLab.element(model.n, i, model.chosen.given)) | 0, 0), shown: held.shown };
+                const { given, fill } = model.chosen;
+                const sum = times.reduce((sum, many, i) => sum + many * reductionLab.element(model.n, i, given, fill), 0);
+                return { sum: fill === undefined ? sum | 0 : sum, shown: held.shown };
             };
             const figure = document.querySelector(".lab").labFigure;
             if (figure.shown) figure.go(figure.shown.to, false);

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use ch07_coarsening::CHAPTER;
 use device::card::H200;
-use device::{Arg, Call, Card, Checks, Choice, Code, Counters, Device, Geometry, KernelSource, Schedule, SimOptions};
+use device::{Arg, Call, Checks, Choice, Code, Counters, Device, Geometry, KernelSource, Schedule, SimOptions};
 use lab::trial::{integers, sum};
 use lab::{
     Array, LaunchOptions, Planned, Problem, Session, Type, Variant, input, mistake, session::built_root, sweep, trial,
@@ -55,7 +55,7 @@ fn the_grid_is_the_cards() -> Result<()> {
     let grid = |block, multiprocessors| -> Result<u32> {
         let variant = trial::variant(&CHAPTER, "grid_stride_shuffle");
         let problem = Problem::new(variant, Type::F32, 1 << 24, LaunchOptions::block(block));
-        let card = Card { multiprocessors, ..H200.clone() };
+        let card = H200.clone().with_multiprocessors(multiprocessors);
         Ok(Planned::new(&problem.on(&card, false))?.grid())
     };
     assert_eq!(grid(512, 114)?, 456, "the H100 PCIe of the exercise");

@@ -3,7 +3,7 @@
 
 use ch08_cooperative::CHAPTER;
 use device::card::H200;
-use device::{Card, Checks, KernelSource, Schedule};
+use device::{Checks, KernelSource, Schedule};
 use lab::element::Element;
 use lab::plan::N_MAX;
 use lab::{
@@ -161,7 +161,7 @@ proptest! {
         let variant = &CHAPTER.variants[which.index(CHAPTER.variants.len())];
         let ty = any_type(variant, choice);
         let op = variant.ops[choice.index(variant.ops.len())];
-        let card = Card { multiprocessors, ..H200.clone() };
+        let card = H200.clone().with_multiprocessors(multiprocessors);
         let plan = Planned::new(&Problem::new(variant, ty, n, LaunchOptions { op, ..LaunchOptions::default() }).on(&card, false))?;
         let ptx = kernels(variant.kernels.unwrap_or(CHAPTER.slug));
         let mut left = n;
@@ -212,7 +212,7 @@ proptest! {
     ) {
         let ty = any_type(variant("single_pass"), choice);
         let options = LaunchOptions { block, factor, overlap, ..LaunchOptions::default() };
-        let card = Card { multiprocessors, ..H200.clone() };
+        let card = H200.clone().with_multiprocessors(multiprocessors);
         let problem = Problem::new(variant("single_pass"), ty, n, options).on(&card, false);
         let Ok(plan) = Planned::new(&problem) else {
             let (block, factor) = (block.expect("an option"), factor.expect("an option"));

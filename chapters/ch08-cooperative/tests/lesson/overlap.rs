@@ -53,7 +53,7 @@ fn rounds<T: Element>(
     let input = device.upload("in", &vec![T::from_le(&[0; 4]); N as usize])?;
     let arrays = [session.arrays::<T>(&plan)?, session.arrays::<T>(&plan)?];
     let kernel = format!("produce_{}", T::TYPE);
-    let geometry = Geometry { overlaps: true, ..Geometry::linear(N.div_ceil(BLOCK), BLOCK) };
+    let geometry = Geometry::linear(N.div_ceil(BLOCK), BLOCK).with_overlaps(true);
     let mut calls = Vec::new();
     for (first, arrays) in (1..).zip(&arrays) {
         let args = vec![Arg::Address(&input, 0), Arg::U32(N), Arg::U32(first)];

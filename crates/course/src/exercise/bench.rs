@@ -219,14 +219,12 @@ impl<'e> Bench<'e> {
         let exercise = self.exercise;
         let args = vec![Arg::Input, Arg::Sums(0), Arg::U32(matrix.rows as u32), Arg::U32(matrix.cols as u32)];
         let grid = matrix.rows.div_ceil(exercise.rows_per_block(case.block)).max(1);
-        let pass = Pass {
-            elements: case.n,
+        let pass = Pass::new(exercise.entry(case.ty, case.block), grid, case.block.into(), args)
+            .with_elements(case.n)
             // Whatever the order is in which the kernel adds.
-            additions: matrix.cols.saturating_sub(1),
-            ..Pass::new(exercise.entry(case.ty, case.block), grid, case.block.into(), args)
-        };
+            .with_additions(matrix.cols.saturating_sub(1));
         let results = case.ty.holding(matrix.rows * exercise.op.row_bytes(case.ty));
-        let plan = Plan { passes: vec![pass], sums: vec![results], ..Plan::default() };
+        let plan = Plan::new(vec![pass], vec![results]);
         Planned { plan, layout: case.layout(), written: OUT, ..Planned::default() }
     }
 
@@ -242,17 +240,17 @@ impl<'e> Bench<'e> {
             let grid = self.grid(n, block).min(case.grid_max.unwrap_or(u32::MAX));
             let mut pass = Pass::new(exercise.entry(case.ty, block), grid.into(), block.into(), args);
             pass.geometry.cooperative = exercise.cooperative;
-            Pass { elements: n, additions: self.additions(n, block, grid), ..pass }
+            pass.with_elements(n).with_additions(self.additions(n, block, grid))
         };
         let plan = match exercise.launches {
             Launches::UntilOne => Plan::until_one(case.n, launch),
             Launches::Once | Launches::Twice => {
                 let pass = launch(Arg::Input, Arg::Sums(0), case.n);
                 let result = case.ty.holding(exercise.op.result_bytes(case.ty));
-                Plan { passes: vec![pass], sums: vec![result], ..Plan::default() }
+                Plan::new(vec![pass], vec![result])
             }
         };
-        let plan = Plan { state_words: exercise.state_words, ..plan };
+        let plan = plan.with_state_words(exercise.state_words);
         Planned { plan, written: OUT, ..Planned::default() }
     }
 

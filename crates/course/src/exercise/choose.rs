@@ -289,12 +289,7 @@ impl Choose {
             None if self.is_whole() => (self.ty.holding(self.op.result_bytes(self.ty)), 0),
             None => (self.grid.into(), 0),
         };
-        let plan = Plan {
-            passes: vec![Pass { additions, ..pass }],
-            sums: vec![results],
-            state_words: self.state_words,
-            ..Plan::default()
-        };
+        let plan = Plan::new(vec![pass.with_additions(additions)], vec![results]).with_state_words(self.state_words);
         Planned { plan, layout: case.layout(), ..Planned::default() }
     }
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use lab::element::Element;
 use lab::measurement::CHAMPION;
-use lab::plan::{Arg, Pass, Planned};
+use lab::plan::{Arg, Planned};
 use lab::{LaunchOptions, Session, Variant};
 
 use super::bench::Entrant;
@@ -83,7 +83,7 @@ fn two_launches(tuned: &Planned, last: &Planned) -> Planned {
         other => other,
     };
     for pass in &last.passes {
-        plan.passes.push(Pass { args: pass.args.iter().map(second).collect(), ..pass.clone() });
+        plan.passes.push(pass.clone().with_args(pass.args.iter().map(second).collect()));
     }
     plan.sums = vec![u64::from(tuned.grid()), 1];
     plan.state_words = plan.state_words.max(last.state_words);
@@ -93,14 +93,14 @@ fn two_launches(tuned: &Planned, last: &Planned) -> Planned {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab::Plan;
+    use lab::{Pass, Plan};
 
     #[test]
     fn a_second_launch_reads_what_the_first_left() {
         let plan = |kernel: &str, grid, n| {
             let args = vec![Arg::Input, Arg::Sums(0), Arg::U64(n), Arg::State];
-            let pass = Pass { elements: n, ..Pass::new(kernel.to_owned(), grid, 512, args) };
-            Planned::from(Plan { passes: vec![pass], sums: vec![1], state_words: 4 * grid, ..Plan::default() })
+            let pass = Pass::new(kernel.to_owned(), grid, 512, args).with_elements(n);
+            Planned::from(Plan::new(vec![pass], vec![1]).with_state_words(4 * grid))
         };
         let (tuned, last) = (plan("single_pass_t512u2_i32", 7, 1 << 16), plan("single_pass_block_t32u8_i32", 1, 7));
         let two = two_launches(&tuned, &last);

@@ -23,7 +23,7 @@ pub fn floor(bench: &Bench, latencies: &Module) -> Result<Option<Floor>> {
     let overlapped = |grid, block| Call {
         module: latencies,
         kernel: "nothing_overlapped",
-        geometry: Geometry { overlaps: true, ..Geometry::linear(grid, block) },
+        geometry: Geometry::linear(grid, block).with_overlaps(true),
         args: Vec::new(),
     };
     let empty: [Vec<Timed<'_>>; 4] = [

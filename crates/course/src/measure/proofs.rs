@@ -76,7 +76,7 @@ impl Round<'_> {
         let kept: Buffer<T> = device.alloc("kept", rounds as usize)?;
         let [produce, consume] = ["produce", "consume"].map(|stem| format!("{stem}_{}", T::NAME));
         let blocks = self.n.div_ceil(u64::from(4 * BLOCK)) as u32;
-        let geometry = |grid, block| Geometry { overlaps: self.overlap, ..Geometry::linear(grid, block) };
+        let geometry = |grid, block| Geometry::linear(grid, block).with_overlaps(self.overlap);
         let launch = |kernel, geometry, args| Call { module: self.module, kernel, geometry, args };
         let round = |k: u32| -> Result<Timed<'_>> {
             let numbers = vec![Arg::Address(&input, 0), Arg::U64(self.n), Arg::U64(k.into())];

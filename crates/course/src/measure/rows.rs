@@ -179,7 +179,7 @@ mod tests {
         let layout = Layout::Rows(Matrix::dense(1000, 4));
         let references = row_references(Op::Sum, &layout, &values);
         let mut sums: Vec<f32> = values.chunks(4).map(|row| row.iter().sum()).collect();
-        let rounding = Rounding { additions: 4, atomics: 0 };
+        let rounding = Rounding::from(4);
         assert_eq!(worth(Op::Sum, &sums, &references, rounding), (true, 0.0));
         sums[777] += 1.0;
         assert!(!worth(Op::Sum, &sums, &references, rounding).0);

@@ -96,7 +96,7 @@ impl Gpu {
 
     /// Facts about it that plans may use.
     pub(crate) fn card(&self) -> &Card {
-        self.card.get_or_init(|| Card { clusters: card::clusters(&self.context, &self.whole), ..self.whole.clone() })
+        self.card.get_or_init(|| self.whole.clone().with_clusters(card::clusters(&self.context, &self.whole)))
     }
 
     /// Compute capability, 90 for 9.0.

@@ -280,7 +280,7 @@ fn aside(device: &Device, chapter: &str, name: &str, per_thread: u32, shared_byt
     let call = Call {
         module: &module,
         kernel: &kernel,
-        geometry: Geometry { shared_bytes, ..Geometry::linear(blocks, BLOCK) },
+        geometry: Geometry::linear(blocks, BLOCK).with_shared_bytes(shared_bytes),
         args: vec![Arg::Address(&input, 0), Arg::Address(&sums, 0), Arg::U32(n)],
     };
     assert_eq!(device.launch(&call).expect("it runs").faults, [], "{name}, {n} elements");
@@ -378,7 +378,7 @@ fn launches_that_overlap_and_wait_are_right_on_every_device() {
         let call = |kernel, overlaps| Call {
             module: &module,
             kernel,
-            geometry: Geometry { overlaps, ..Geometry::linear(1, 64) },
+            geometry: Geometry::linear(1, 64).with_overlaps(overlaps),
             args: vec![Arg::Address(&x, 0), Arg::Address(&y, 0)],
         };
         let reports = device.launch_all(&[call("produce", false), call("copy", true)]).expect("they run");
@@ -401,7 +401,7 @@ fn a_wait_that_is_missing_is_a_fault_of_the_launch_that_lacks_it() {
         let call = |kernel, overlaps| Call {
             module,
             kernel,
-            geometry: Geometry { overlaps, ..Geometry::linear(1, 64) },
+            geometry: Geometry::linear(1, 64).with_overlaps(overlaps),
             args: vec![Arg::Address(&x, 0), Arg::Address(&y, 0)],
         };
         let reports = device.launch_all(&[call("produce", false), call("copy", overlaps)]).expect("they run");
@@ -420,7 +420,7 @@ fn a_launch_of_several_that_cannot_start_is_named_with_its_geometry() {
     let call = |kernel, shared_bytes| Call {
         module: &module,
         kernel,
-        geometry: Geometry { overlaps: true, shared_bytes, ..Geometry::linear(1, 64) },
+        geometry: Geometry::linear(1, 64).with_overlaps(true).with_shared_bytes(shared_bytes),
         args: vec![Arg::Address(&x, 0), Arg::Address(&y, 0)],
     };
     let error = device.launch_all(&[call("produce", 0), call("copy", 1 << 20)]).expect_err("too much shared memory");

@@ -9,6 +9,7 @@ pub mod normalise;
 pub mod norms;
 pub mod operators;
 pub mod own;
+pub mod pieces;
 pub mod quantised;
 pub mod rows;
 pub mod softmax;

@@ -5,7 +5,7 @@ use crate::geometry::capped;
 use crate::layout::{Axis, Layout, Matrix, Segments};
 use crate::memory::Role;
 use crate::op::Op;
-use crate::plan::{Arg, Pass, Plan, Problem};
+use crate::plan::{Arg, Part, Pass, Plan, Problem};
 use crate::text::grouped;
 
 /// Returns whether its kernels are compiled for this operation and type.
@@ -414,27 +414,15 @@ pub fn panels(problem: &Problem<'_>, matrix: Matrix, most: u64) -> Plan {
     let (size, result) = (problem.ty.bytes(), problem.op.row_bytes(problem.ty));
     let of_panel = |first: u64| {
         let panel = Matrix { cols: (matrix.cols - first).min(most), ..matrix };
-        let mut plan = columns(&Problem { layout: Layout::Columns(panel), ..*problem });
-        for arg in plan.passes.iter_mut().flat_map(|pass| &mut pass.args).filter(|_| first > 0) {
-            match *arg {
-                Arg::Input => *arg = Arg::Behind(Role::Input, first * size),
-                Arg::Sums(1) => *arg = Arg::Behind(Role::Out, first * result),
-                _ => {}
-            }
-        }
-        plan
+        columns(&Problem { layout: Layout::Columns(panel), ..*problem })
     };
-    let mut plan = of_panel(0);
-    for first in (0..matrix.cols).step_by(most as usize).skip(1) {
-        let next = of_panel(first);
-        plan.sums[0] = plan.sums[0].max(next.sums[0]);
-        plan.state_words = plan.state_words.max(next.state_words);
-        plan.passes.extend(next.passes);
+    if matrix.cols <= most {
+        return of_panel(0);
     }
-    if plan.passes.len() > 1 {
-        plan.why += &format!("; a launch for each {} columns", grouped(most));
-        plan.sums[1] = results(problem, matrix.cols);
-    }
+    let part = |first| Part { plan: of_panel(first), input: first * size, out: first * result };
+    let mut plan = Plan::in_turn((0..matrix.cols).step_by(most as usize).map(part).collect());
+    plan.why += &format!("; a launch for each {} columns", grouped(most));
+    plan.sums[1] = results(problem, matrix.cols);
     plan
 }
 
@@ -444,8 +432,12 @@ const SLICES_MAX: u64 = 65_535;
 pub const OUTER_MAX: u64 = 1 << 34;
 
 /// `axis_x32w4u2<<<(tiles * parts, slices), 256>>>(in, out, rows, cols, pitch, parts, values, tickets, slice, first)`: columns of every
-/// slice of a tensor, as many in one launch as a grid has in y.
-pub fn axis(problem: &Problem<'_>, Axis { outer, reduced, inner }: Axis) -> Plan {
+/// slice of a tensor, as many in one launch as a grid has in y. A slice begins so many elements behind the one before it.
+pub fn axis(problem: &Problem<'_>, axis: Axis, slice: u64, panel: u64) -> Plan {
+    let Axis { outer, inner, .. } = axis;
+    if inner > panel {
+        return wide_slices(problem, axis, slice, panel);
+    }
     // Slices keep the card busy together.
     let Columns { lanes, mut width, mut loads, parts } = columns_for(problem, problem.matrix());
     if !problem.on_demand {
@@ -462,7 +454,7 @@ pub fn axis(problem: &Problem<'_>, Axis { outer, reduced, inner }: Axis) -> Plan
         pass.line = pass.line.map(|line| line.replacen("COLUMNS", "AXIS", 1));
         pass.geometry.grid[1] = slices as u32;
         pass.elements *= slices;
-        pass.args.extend([Arg::U64(reduced * inner), Arg::U64(first)]);
+        pass.args.extend([Arg::U64(slice), Arg::U64(first)]);
         pass
     };
     let passes = (0..outer).step_by(SLICES_MAX as usize).map(launch).collect();
@@ -472,6 +464,19 @@ pub fn axis(problem: &Problem<'_>, Axis { outer, reduced, inner }: Axis) -> Plan
     let sums = vec![values(problem, meeting * u64::from(lanes * width)), results(problem, outer * inner)];
     let why = format!("{}; a slice for each of {} indices before the axis", one.why, grouped(outer));
     Plan { passes, sums, state_words: (meeting / u64::from(parts)).div_ceil(2), why, ..Plan::default() }
+}
+
+/// Slices of more columns than a launch counts, each by itself.
+fn wide_slices(problem: &Problem<'_>, Axis { outer, reduced, inner }: Axis, slice: u64, panel: u64) -> Plan {
+    let (size, result) = (problem.ty.bytes(), problem.op.row_bytes(problem.ty));
+    let part = |at: u64| Part {
+        plan: panels(problem, Matrix::dense(reduced, inner), panel),
+        input: at * slice * size,
+        out: at * inner * result,
+    };
+    let mut plan = Plan::in_turn((0..outer).map(part).collect());
+    plan.sums[1] = results(problem, outer * inner);
+    plan
 }
 
 /// `ragged_o32_s7<<<tiles, 256>>>(in, offsets, out, rows, carries, heads, cuts)`, then

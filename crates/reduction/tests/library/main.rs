@@ -11,6 +11,7 @@ mod normalise;
 mod numbers;
 mod offsets;
 mod own;
+mod pieces;
 mod properties;
 mod quantised;
 mod refusals;

@@ -60,7 +60,7 @@ fn arrays_of_any_length_and_place_are_right() {
 #[test]
 fn blocks_that_take_several_arrays_and_arrays_that_take_several_blocks_are_right() {
     // One multiprocessor has four blocks for all tiles.
-    let small = Box::leak(Box::new(Card { multiprocessors: 1, ..H200.clone() }));
+    let small = Box::leak(Box::new(H200.clone().with_multiprocessors(1)));
     for lengths in [&AWKWARD[..], &[100_003, 1, 2, 100_003]] {
         let first = passes(Op::L2Norm, Type::F32, lengths, IN_ORDER, small, 3);
         for seed in 0..8 {

@@ -4,8 +4,7 @@ use crate::trial::{IN_ORDER, simulated};
 use device::HostOperands;
 use reduction::card::H200;
 use reduction::{
-    Axis, Card, Error, Layout, Matrix, Memory, Op, Operands, Pass, Problem, Queue, Reduction, Role, Segments, Space,
-    Type,
+    Axis, Error, Layout, Matrix, Memory, Op, Operands, Pass, Problem, Queue, Reduction, Role, Segments, Space, Type,
 };
 
 /// A queue that must stay empty.
@@ -28,7 +27,7 @@ fn planned(op: Op, ty: Type, n: u64, layout: Layout) -> Result<Reduction, Error>
 }
 
 const PLENTY: Space =
-    Space { scratch: Memory { address: 1 << 40, bytes: 1 << 30 }, state: Memory { address: 1 << 41, bytes: 1 << 30 } };
+    Space::new(Memory { address: 1 << 40, bytes: 1 << 30 }, Memory { address: 1 << 41, bytes: 1 << 30 });
 
 fn at(address: u64, bytes: u64) -> Memory {
     Memory { address, bytes }
@@ -53,25 +52,30 @@ fn what_has_no_kernels_is_no_plan() {
     let sum = |layout| error(Op::Sum, Type::F32, 0, layout);
     assert_eq!(sum(matrix(2, 3, 2)), Error::Pitch { pitch: 2, cols: 3 });
     assert!(matches!(sum(matrix(1 << 39, 1, 1)), Error::TooMany { what: "rows", .. }));
-    let columns = Layout::Columns(Matrix::dense(1 << 31, 1));
-    assert!(matches!(sum(columns), Error::TooMany { what: "rows", .. }), "the index of a row has 32 bits there");
+    let columns = Layout::Columns(Matrix::dense((1 << 40) + 1, 1));
+    assert!(matches!(sum(columns), Error::TooMany { what: "rows", .. }));
     for (rows, cols) in [(0, u64::MAX), (1, 1 << 60), (1, (1 << 38) + 1)] {
         let columns = Layout::Columns(Matrix::dense(rows, cols));
         assert!(matches!(sum(columns), Error::TooMany { what: "columns", .. }), "{rows} x {cols}");
     }
     let axis = Layout::Axis(Axis { outer: 1 << 60, reduced: 0, inner: 2 });
     assert!(matches!(sum(axis), Error::TooMany { what: "elements before the axis", .. }));
-    assert!(matches!(sum(matrix(1, 1 << 31, 1 << 31)), Error::TooMany { what: "columns", .. }));
+    assert!(matches!(sum(matrix(1, (1 << 40) + 1, 1 << 41)), Error::TooMany { what: "columns", .. }));
+    let long = error(Op::Softmax, Type::F32, 0, matrix(1, 1 << 31, 1 << 31));
+    assert!(matches!(long, Error::TooMany { what: "columns", .. }), "exponentials and norms take rows in one piece");
     assert!(matches!(sum(matrix(9, 1, 1 << 62)), Error::Size { .. }));
-    assert!(matches!(error(Op::Max, Type::F32, 1 << 32, Layout::Array), Error::TooMany { what: "elements", .. }));
+    assert!(matches!(error(Op::Max, Type::F32, (1 << 40) + 1, Layout::Array), Error::TooMany { what: "elements", .. }));
     assert!(matches!(error(Op::Sum, Type::F32, (1 << 40) + 1, Layout::Array), Error::TooMany { what: "elements", .. }));
     let segments = Layout::Ragged(Segments::new(2, 9, 16));
     assert!(matches!(error(Op::Sum, Type::F32, 9, segments), Error::Bits { what: "offsets", got: 16 }));
+    let segments = Layout::Ragged(Segments::new(1 << 31, 1 << 33, 64));
+    assert!(planned(Op::Sum, Type::F32, 0, segments).is_ok(), "nothing counts the elements of a row");
+    assert!(matches!(error(Op::Argmax, Type::F32, 0, segments), Error::TooMany { what: "elements of a row", .. }));
 }
 
 #[test]
 fn a_card_without_clusters_gets_a_plan_without_them() {
-    let slice = Card { clusters: [0; 3], ..H200.clone() };
+    let slice = H200.clone().with_clusters([0; 3]);
     let layout = Layout::Rows(Matrix::dense(64, 9000));
     let plan = |card| Reduction::new(&Problem::new(Op::Softmax, Type::F32, 64 * 9000, layout, card)).expect("a plan");
     assert!(plan(&H200).plan().passes.iter().any(|pass| pass.geometry.cluster > 1));
@@ -119,11 +123,11 @@ fn a_small_workspace_is_refused() {
     let long = planned(Op::Sum, Type::F32, 140_000, Layout::Rows(Matrix::dense(2, 70_000))).expect("a plan");
     assert!(long.scratch_bytes() > 0 && long.plan().state_words > 0);
     let operands = Operands::default().with(Role::Input, at(0x1000, 560_000)).with(Role::Out, at(0x100_0000, 8));
-    let small = Space { scratch: at(1 << 40, 8), ..PLENTY };
+    let small = Space::new(at(1 << 40, 8), PLENTY.state);
     assert!(matches!(refused(&long, &operands, small), Error::Workspace { what: "scratch", got: 8, .. }));
-    let small = Space { state: at(1 << 41, 0), ..PLENTY };
+    let small = Space::new(PLENTY.scratch, at(1 << 41, 0));
     assert!(matches!(refused(&long, &operands, small), Error::Workspace { what: "state", got: 0, .. }));
-    let odd = Space { scratch: at((1 << 40) + 4, 1 << 20), ..PLENTY };
+    let odd = Space::new(at((1 << 40) + 4, 1 << 20), PLENTY.state);
     assert!(matches!(refused(&long, &operands, odd), Error::Alignment { operand: "the workspace", .. }));
 }
 

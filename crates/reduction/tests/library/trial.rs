@@ -89,15 +89,15 @@ impl Trial {
     /// The reduction with its plan.
     pub fn plan(&self) -> reduction::Result<Reduction> {
         let (label_bits, one_gradient) = self.targets;
-        let targets = reduction::plan::Targets { label_bits, one_gradient };
+        let targets = reduction::plan::Targets::new(label_bits, one_gradient);
         let layout = self.layout.planned();
         if on_gpu() && std::ptr::eq(self.card, &H200) {
             let on_demand = gpu::reducer().compiles();
             let problem = Problem::new(self.op, self.ty, self.n, layout, gpu::reducer().card());
-            return Reduction::new(&Problem { targets, on_demand, ..problem });
+            return Reduction::new(&problem.with_targets(targets).with_on_demand(on_demand));
         }
         let problem = Problem::new(self.op, self.ty, self.n, layout, self.card);
-        Reduction::new(&Problem { targets, on_demand: self.on_demand, ..problem })
+        Reduction::new(&problem.with_targets(targets).with_on_demand(self.on_demand))
     }
 
     /// Runs it over random elements; the bits of its results.
