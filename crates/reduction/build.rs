@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// Files of PTX. Of a kernel that several have, the last is for the newest target.
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     "ch08-champion.ptx",
     "ch08-champion.compute_90.ptx",
     "ch09-operators.ptx",
@@ -16,6 +16,7 @@ const FILES: [&str; 8] = [
     "ch11-softmax.compute_90.ptx",
     "ch12-norms.ptx",
     "ch12-norms.compute_90.ptx",
+    "ch13-accuracy.ptx",
 ];
 
 /// Files of CUDA whose macros make kernels of any shape.
@@ -96,7 +97,7 @@ fn entries(text: &str) -> Vec<(String, String, u32)> {
             version = line.to_owned();
         } else if word == ".target" {
             target = line.to_owned();
-        } else if matches!(word, ".shared" | ".global" | ".const") {
+        } else if matches!(word, ".shared" | ".global" | ".const") || line.starts_with(".extern .shared ") {
             let name =
                 line.split(['[', ';', '=']).next().unwrap_or_default().split_whitespace().last().unwrap_or_default();
             variables.push((name.to_owned(), format!("{line}\n")));

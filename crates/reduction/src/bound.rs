@@ -22,6 +22,12 @@ pub struct Rounding {
     pub atomics: u64,
 }
 
+impl Rounding {
+    /// Rounding of an exact sum: none on the way, and one to the nearest number of the result's type. Such a result is right bit for
+    /// bit, or wrong.
+    pub const EXACT: Rounding = Rounding { additions: 0, atomics: 0 };
+}
+
 /// Rounding of additions that keep subnormal numbers.
 impl From<u64> for Rounding {
     fn from(additions: u64) -> Rounding {

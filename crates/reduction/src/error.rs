@@ -2,6 +2,7 @@
 
 use crate::element::Type;
 use crate::op::Op;
+use crate::plan::Determinism;
 
 /// Errors of this crate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,6 +28,23 @@ pub enum Error {
         /// `rows`, `columns`, `segments` or `an array`.
         layout: &'static str,
     },
+    /// A plan whose results have a weaker promise than was asked for.
+    #[error(
+        "{what} of {ty}: results are {gives}, and {asked} was asked for, which sum, mean, dot and sumsq of an array of floats have"
+    )]
+    Determinism {
+        /// The operation.
+        what: &'static str,
+        /// The type.
+        ty: Type,
+        /// What its plan gives.
+        gives: Determinism,
+        /// What was asked for.
+        asked: Determinism,
+    },
+    /// A partial sum that cannot be read, or added to another one.
+    #[error("the partial sum {0}")]
+    PartialSum(String),
     /// More elements, rows or columns than the kernels count.
     #[error("{what}: {got}, and the kernels count up to {most}")]
     TooMany {

@@ -6,6 +6,7 @@ pub mod bound;
 pub mod card;
 pub mod element;
 mod error;
+mod exact_sum;
 /// Families of kernels, with shapes that the course's chapters and tuning set by hand: no part of the public interface.
 #[doc(hidden)]
 pub mod families;
@@ -29,6 +30,8 @@ mod text;
 pub use card::Card;
 pub use element::Type;
 pub use error::{Error, Result};
+pub use exact_sum::ExactSum;
+pub use families::exact::Exact;
 pub use families::loss::{CrossEntropy, LossReduction};
 pub use families::many::Many;
 pub use families::masked::{Causal, Softmax};
@@ -41,6 +44,6 @@ pub use gpu::{Call, Element, Gathered, Prepared, Reducer, Value, Workspace, is_a
 pub use layout::{Axis, Layout, Matrix, Segments};
 pub use memory::{Memory, Operands, Role, Rule, Space};
 pub use op::Op;
-pub use plan::{Arg, Pass, Plan, Problem};
+pub use plan::{Arg, Determinism, Pass, Plan, Problem};
 pub use reduction::{Queue, Reduction};
 pub use results::{Found, FoundInRow, Two};

@@ -85,6 +85,8 @@ operations! {
         "where the largest is first, NaN passed over";
     Minmax "minmax" Pair Ends All "The smallest and the largest element, or NaN twice."
         "the smallest and the largest, or NaN twice";
+    Mean "mean" Total Nan Floats "The mean."
+        "the mean";
     Meanvar "meanvar" Pair Nan Floats "Mean and variance of the elements, not of a sample."
         "mean and variance";
     Softmax "softmax" Element Zero Exponentials "Of each element its share of the sum of all e^x."

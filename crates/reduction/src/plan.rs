@@ -1,5 +1,7 @@
 //! The launches that take elements to their results, as plain data that tests can inspect.
 
+use std::fmt;
+
 use crate::bound::Rounding;
 use crate::card::Card;
 use crate::element::Type;
@@ -29,6 +31,8 @@ pub struct Problem<'c> {
     pub overlap: bool,
     /// Choices that are the caller's.
     pub asked: Asked,
+    /// The least that may be promised of the results' bits.
+    pub determinism: Determinism,
     /// Labels and gradients, for operations that have them.
     pub targets: Targets,
 }
@@ -43,6 +47,31 @@ pub struct Asked {
     pub grid: Option<u32>,
     /// The number that a kernel is tuned by.
     pub factor: Option<u32>,
+}
+
+/// Promise about the bits of results, from the weakest to the strongest. The first three are those of NVIDIA's CCCL.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Determinism {
+    /// None: floats are added in the order in which blocks come by.
+    #[default]
+    NotGuaranteed,
+    /// The same bits on one card, for one plan and data that lies alike modulo 16 bytes.
+    RunToRun,
+    /// The same bits on every card. No plan here stops at that: what gives it is exact.
+    GpuToGpu,
+    /// The exact result, rounded once: the same bits for any order of the elements, grid, block, alignment, card or number of cards.
+    Exact,
+}
+
+impl fmt::Display for Determinism {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Determinism::NotGuaranteed => "not guaranteed",
+            Determinism::RunToRun => "run to run",
+            Determinism::GpuToGpu => "GPU to GPU",
+            Determinism::Exact => "exact",
+        })
+    }
 }
 
 /// Form of labels and gradients.
@@ -86,14 +115,15 @@ setters! {
     with_on_demand on_demand: bool, "With kernels that are compiled on demand, or without.";
     with_overlap overlap: bool, "With launches that may begin while the one before them ends, or without.";
     with_asked asked: Asked, "With choices of the caller's.";
+    with_determinism determinism: Determinism, "With results whose bits are promised at least this.";
     with_targets targets: Targets, "With labels and gradients of this form.";
 }
 
 impl<'c> Problem<'c> {
     /// An operation on `n` elements, with kernels of the committed PTX.
     pub fn new(op: Op, ty: Type, n: u64, layout: Layout, card: &'c Card) -> Problem<'c> {
-        let (asked, targets) = Default::default();
-        Problem { op, ty, n, layout, card, on_demand: false, overlap: false, asked, targets }
+        let (asked, targets, determinism) = Default::default();
+        Problem { op, ty, n, layout, card, on_demand: false, overlap: false, asked, determinism, targets }
     }
 
     /// The same on another card.
@@ -183,7 +213,8 @@ pub struct Pass {
     pub args: Vec<Arg>,
     /// Elements it reads.
     pub elements: u64,
-    /// Additions on the longest path from what it reads to what it writes: what the error bound counts.
+    /// Additions on the longest path from what it reads to what it writes: what the error bound counts. 0 in all launches of a plan
+    /// whose sum is exact.
     pub additions: u64,
     /// Atomic additions by which it brings its blocks' sums together in global memory.
     pub atomics: u64,
@@ -236,6 +267,8 @@ pub enum Protocol {
     Slots(u8),
     /// Values of so many words, with a flag each.
     Messages(u8),
+    /// Parts of exact sums, with a count of blocks above each.
+    Limbs,
 }
 
 /// Part of a plan that is made of several.

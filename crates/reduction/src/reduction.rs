@@ -1,14 +1,16 @@
 //! A reduction with its plan, and its operands bound to the launches.
 
+use crate::bound::Rounding;
 use crate::card::Card;
 use crate::element::Type;
 use crate::error::{Error, Result};
+use crate::families::exact::{self, Exact};
 use crate::families::pieces::{self, Most};
 use crate::families::{champion, norms, operators, rows, softmax};
 use crate::layout::{Axis, COUNT_MAX, Layout, Matrix, Segments, VALUES_MAX};
 use crate::memory::{Memory, Operands, Role, Rule, Space};
-use crate::op::Op;
-use crate::plan::{Arg, Pass, Plan, Problem};
+use crate::op::{Number, Op, Outcome};
+use crate::plan::{Arg, Determinism, Pass, Plan, Problem};
 use crate::results;
 
 /// Most parameters of a kernel.
@@ -30,6 +32,8 @@ pub struct Reduction {
     pub(crate) shape: String,
     /// The file of CUDA in which the lines of its launches make kernels; empty where all are committed.
     pub(crate) lesson: &'static str,
+    /// True for results that are integers: no order of operations changes a bit of them.
+    pub(crate) is_whole: bool,
 }
 
 /// A device that takes launches in order.
@@ -63,14 +67,22 @@ impl Reduction {
     /// The same where kernels count only so far: no part of the public interface, and a means by which tests see arrays in pieces.
     #[doc(hidden)]
     pub fn within(problem: &Problem<'_>, most: Most) -> Result<Reduction> {
-        let Problem { op, ty, n, layout, .. } = *problem;
+        let Problem { op, ty, n, layout, determinism: asked, .. } = *problem;
+        if asked > Determinism::RunToRun && layout == Layout::Array && exact::takes(op, ty) {
+            return Exact::new(op, ty, n).reduction(problem.card);
+        }
         check(problem, most)?;
         let has_nothing = values(layout) == 0 || (n == 0 && layout == Layout::Array);
         let plan = if has_nothing { Plan::default() } else { launches(problem, most) };
         let nothing = if values(layout) == 0 { Vec::new() } else { op.identity_bytes(ty) };
         let shape = format!("{op} {ty} {n} {layout:?}");
         let (what, rules, lesson) = (op.name(), rules(problem, most), lesson(problem));
-        Reduction { what, ty, rules, plan, nothing, shape, lesson }.on(problem.card)
+        let is_whole = !ty.is_float() || op.outcome(ty) == Outcome::Number(Number::U32);
+        let reduction = Reduction { what, ty, rules, plan, nothing, shape, lesson, is_whole };
+        match reduction.determinism() {
+            gives if gives < asked => Err(Error::Determinism { what, ty, gives, asked }),
+            _ => reduction.on(problem.card),
+        }
     }
 
     /// This reduction, if the card can run its launches.
@@ -102,6 +114,16 @@ impl Reduction {
     /// Its launches.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Promise about the bits of its results: that of the launches, and of the operation.
+    pub fn determinism(&self) -> Determinism {
+        match self.plan.rounding() {
+            _ if self.is_whole => Determinism::Exact,
+            Rounding::EXACT => Determinism::Exact,
+            Rounding { atomics: 1.., .. } => Determinism::NotGuaranteed,
+            _ => Determinism::RunToRun,
+        }
     }
 
     /// Demands on its operands, one for each that it takes.

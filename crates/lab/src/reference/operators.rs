@@ -100,6 +100,7 @@ fn real_result(op: Op, ty: Type, values: &[f64]) -> Reference {
         Op::Argmax => Reference::exact(first_of(values, |a, b| a > b, true)),
         Op::Nanargmin => Reference::exact(first_of(values, |a, b| a < b, false)),
         Op::Nanargmax => Reference::exact(first_of(values, |a, b| a > b, false)),
+        Op::Mean => mean(values),
         Op::Meanvar => moments(values),
         // The first is the caller's own; of floats there are no bits, see Op::refusal; and exponentials have a reference of theirs.
         _ => Reference::exact(Value::F64(f64::NAN)),
@@ -189,6 +190,29 @@ fn root(ty: Type, squares: Reference) -> Reference {
     let lost = (2.0 * lost).sqrt().min(if root > 0.0 { lost / root } else { f64::INFINITY });
     let (magnitude, underflows) = (squares.magnitude.sqrt(), lost / smallest(ty));
     Reference { low, magnitude, underflows, reach: squares.reach, ..Reference::exact(Value::F64(root)) }
+}
+
+/// The mean, which is divided once. What the division rounds off is less than an addition does, and a bound has it among those.
+fn mean(values: &[f64]) -> Reference {
+    let n = values.len() as f64;
+    let sum = float_sum(values.iter().copied());
+    let (high, low) = if sum.expected.to_f64().is_finite() {
+        let (high, low) = (sum.expected.to_f64(), sum.low);
+        let mean = high / n;
+        let low = (mean.mul_add(-n, high) + low) / n;
+        (mean, if low.is_finite() { low } else { 0.0 })
+    } else {
+        // No double holds the sum, or an element is infinite.
+        compensated_sum(values.iter().map(|x| x / n))
+    };
+    // A quotient below the normal numbers loses half the smallest.
+    Reference {
+        low,
+        magnitude: sum.magnitude / n,
+        reach: sum.reach,
+        underflows: 1.0,
+        ..Reference::exact(Value::F64(high))
+    }
 }
 
 /// Mean and variance, by two passes of compensated sums.

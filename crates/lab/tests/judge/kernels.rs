@@ -12,11 +12,12 @@ pub fn narrowed(ty: Type, x: f32) -> f32 {
 
 macro_rules! folds {
     ($name:ident $float:ident) => {
-        /// A sum, product, sum of squares or of products, or mean and variance, element by element; `None` for other operations.
+        /// A sum, mean, product, sum of squares or of products, or mean and variance, element by element; `None` for other operations.
         pub fn $name(op: Op, x: &[$float], y: &[$float]) -> Option<Vec<$float>> {
             let products = || x.iter().zip(y).map(|(x, y)| x * y);
             Some(match op {
                 Op::Sum => vec![x.iter().fold(0.0, |sum, x| sum + x)],
+                Op::Mean => vec![x.iter().fold(0.0, |sum, x| sum + x) / x.len() as $float],
                 Op::Prod => vec![x.iter().fold(1.0, |product, x| product * x)],
                 Op::Sumsq => vec![x.iter().fold(0.0, |sum, x| x.mul_add(*x, sum))],
                 Op::Dot => vec![products().fold(0.0, |sum, x| sum + x)],

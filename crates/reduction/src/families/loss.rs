@@ -141,7 +141,7 @@ impl CrossEntropy {
             (_, LossReduction::Mean) => f32::NAN.to_le_bytes().to_vec(),
         };
         let (what, rules, shape) = (self.op().name(), self.rules(), format!("{self:?}"));
-        Reduction { what, ty: self.ty, rules, plan, nothing, shape, lesson: "" }.on(card)
+        Reduction { what, ty: self.ty, rules, plan, nothing, shape, lesson: "", is_whole: false }.on(card)
     }
 
     fn op(&self) -> Op {

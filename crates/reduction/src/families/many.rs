@@ -99,7 +99,7 @@ impl Many {
             rules.push(Rule::read(Role::Input, ty.name(), n.saturating_mul(ty.bytes()), ty.bytes()));
         }
         let (plan, nothing, shape) = (self.plan(card), op.identity_bytes(ty), format!("many {self:?}"));
-        Reduction { what: op.name(), ty, rules, plan, nothing, shape, lesson: "" }.on(card)
+        Reduction { what: op.name(), ty, rules, plan, nothing, shape, lesson: "", is_whole: false }.on(card)
     }
 
     fn tiles_of(&self, elements: u64) -> u64 {

@@ -113,7 +113,7 @@ impl Softmax {
         self.check()?;
         let plan = if self.matrix.rows == 0 { Plan::default() } else { self.plan(card) };
         let (what, rules, shape) = (self.op().name(), self.rules(), format!("{self:?}"));
-        Reduction { what, ty: self.ty, rules, plan, nothing: Vec::new(), shape, lesson: "" }.on(card)
+        Reduction { what, ty: self.ty, rules, plan, nothing: Vec::new(), shape, lesson: "", is_whole: false }.on(card)
     }
 
     fn op(&self) -> Op {

@@ -1,6 +1,7 @@
 //! Families of kernels: who takes what of an input, and the launches. Shapes are plain data, which tests and tuning set by hand.
 
 pub mod champion;
+pub mod exact;
 pub mod loss;
 pub mod many;
 pub mod masked;

@@ -107,7 +107,7 @@ impl Norm {
         let is_nothing = rows == 0 || (cols == 0 && !self.saves);
         let plan = if is_nothing { Plan::default() } else { task.plan() };
         let (what, shape) = (self.op().name(), format!("{self:?}"));
-        Reduction { what, ty: self.ty, rules, plan, nothing: Vec::new(), shape, lesson: "" }.on(card)
+        Reduction { what, ty: self.ty, rules, plan, nothing: Vec::new(), shape, lesson: "", is_whole: false }.on(card)
     }
 
     /// The launches of the way back, from what was saved.
@@ -139,7 +139,7 @@ impl Norm {
         let plan = if cols == 0 { Plan::default() } else { self.way_back(card) };
         let what = if self.is_centred { Op::LayerNormBackward } else { Op::RmsNormBackward };
         let (what, shape) = (what.name(), format!("back {self:?}"));
-        Reduction { what, ty: self.ty, rules, plan, nothing: Vec::new(), shape, lesson: "" }.on(card)
+        Reduction { what, ty: self.ty, rules, plan, nothing: Vec::new(), shape, lesson: "", is_whole: false }.on(card)
     }
 
     fn op(&self) -> Op {

@@ -82,7 +82,8 @@ impl Operator {
         ];
         let shape = format!("{} {} {} {n}", self.name, self.cuda, self.ty);
         let (plan, lesson) = (self.plan(n, card), operators::LESSON);
-        Reduction { what: self.name, ty: self.ty, rules, plan, nothing: Vec::new(), shape, lesson }.on(card)
+        Reduction { what: self.name, ty: self.ty, rules, plan, nothing: Vec::new(), shape, lesson, is_whole: false }
+            .on(card)
     }
 
     fn check(&self) -> Result<()> {

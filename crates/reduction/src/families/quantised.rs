@@ -81,6 +81,6 @@ impl QuantisedNorm {
         rules.push(Rule::written(Role::Scales, "f32", 4 * matrix.rows, 4));
         let plan = if matrix.rows == 0 { Plan::default() } else { task.plan() };
         let (what, shape) = ("quantised_rms_norm", format!("{self:?}"));
-        Reduction { what, ty, rules, plan, nothing: Vec::new(), shape, lesson: "" }.on(card)
+        Reduction { what, ty, rules, plan, nothing: Vec::new(), shape, lesson: "", is_whole: false }.on(card)
     }
 }
