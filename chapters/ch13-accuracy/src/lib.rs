@@ -5,6 +5,8 @@ mod mistakes;
 
 use lab::{Arg, BlockRule, Chapter, Op, Pass, Plan, Problem, Type, Variant};
 
+use reduction::families::exact;
+
 /// Blocks of an inexact sum for each multiprocessor: as many as are resident together.
 const RESIDENT: u64 = 4;
 /// Elements a thread takes, at least, before there is a second block.
@@ -71,6 +73,17 @@ pub const CHAPTER: Chapter = Chapter {
             idea: "the largest element first; then three integers of 22 bits an element, which are added in any order",
             limit: "the input is read twice, and what is 66 bits below the largest element is lost",
             launches: bins,
+            ..ORDERED
+        },
+        Variant {
+            name: "exact",
+            idea: "a float is an integer times a power of two: 16 wide integers a thread, merged by integers, rounded once",
+            limit: "bandwidth, with some 14 instructions and 16 bytes of shared memory traffic behind each element",
+            types: &[Type::F32, Type::F64, Type::BF16, Type::F16],
+            ops: &[Op::Sum, Op::Mean, Op::Dot, Op::Sumsq],
+            takes: exact::takes,
+            launches: |problem| exact::exact(problem),
+            n_max: 1 << 40,
             ..ORDERED
         },
     ],
