@@ -129,7 +129,7 @@ __device__ Held block_share(const float* in, unsigned int n) {
     const uint4* body = reinterpret_cast<const uint4*>(in + head);
     unsigned int thread = blockIdx.x * BLOCK + threadIdx.x;
     if (thread < head) held.take(in[thread]);
-    for (unsigned int i = thread; i < vectors; i += gridDim.x * BLOCK) {
+    for (u64 i = thread; i < vectors; i += gridDim.x * BLOCK) {
         uint4 v = load_once(body + i);
         held.take(__uint_as_float(v.x));
         held.take(__uint_as_float(v.y));
@@ -155,6 +155,7 @@ __device__ Held block_share(const float* in, unsigned int n) {
 
 // ANCHOR: atomic
 // Blocks add to one float in the order in which they come by.
+extern "C" __global__ void clear_f32(float* out) { *out = 0; }
 extern "C" __global__ void __launch_bounds__(256)
     plain_f32(const float* in, float* out, unsigned int n) {
     Plain held = block_share<Plain, 256>(in, n);
@@ -193,50 +194,58 @@ ORDERED(Doubles, doubles)
 // ANCHOR: bins
 // The same bits in any order, but not the exact sum: what is 66 bits below
 // the largest element is lost. First the largest, of bits without the sign.
+// All words are 0 before the first launch and after the last.
+struct Bins { u64 largest, sums[3]; float special; };
+__device__ int power_of(unsigned int largest, int bin) {
+    return static_cast<int>(largest >> 23) - 127 - 21 - 22 * bin;
+}
+__device__ double two_to(int power) {
+    return __hiloint2double((power + 1023) << 20, 0);
+}
 extern "C" __global__ void __launch_bounds__(256)
-    bins_largest_f32(const float* in, unsigned int* largest, unsigned int n) {
+    bins_largest_f32(const float* in, Bins* bins, unsigned int n) {
     unsigned int bits = 0, stride = gridDim.x * 256;
-    for (unsigned int i = blockIdx.x * 256 + threadIdx.x; i < n; i += stride)
+    for (u64 i = blockIdx.x * 256 + threadIdx.x; i < n; i += stride)
         bits = max(bits, __float_as_uint(in[i]) & 0x7fffffff);
     bits = __reduce_max_sync(FULL, bits);
-    if (threadIdx.x % WARP == 0) atomicMax(largest, bits);
+    if (threadIdx.x % WARP == 0)
+        atomicMax(reinterpret_cast<unsigned int*>(&bins->largest), bits);
 }
 // Then three bins of 22 bits. Sums of integers do not round.
 extern "C" __global__ void __launch_bounds__(256)
-    bins_f32(const float* in, const unsigned int* largest, u64* bins,
-             unsigned int n) {
+    bins_f32(const float* in, Bins* bins, unsigned int n) {
+    constexpr unsigned int INFINITE = 0x7f800000;
     long long sum[3] = {};
-    int exponent = static_cast<int>(*largest >> 23) - 127;
+    unsigned int largest = static_cast<unsigned int>(bins->largest);
     unsigned int stride = gridDim.x * 256;
-    for (unsigned int i = blockIdx.x * 256 + threadIdx.x; i < n; i += stride) {
+    for (u64 i = blockIdx.x * 256 + threadIdx.x; i < n; i += stride) {
         double x = in[i];
+        if ((__float_as_uint(in[i]) & 0x7fffffff) >= INFINITE) {
+            atomicAdd(&bins->special, in[i]);
+            continue;
+        }
         for (int bin = 0; bin < 3; bin++) {
-            // The bin's unit, 2^(exponent - 21) and 22 bits less each time.
-            int power = exponent - 21 - 22 * bin;
-            double unit = __hiloint2double((power + 1023) << 20, 0);
-            int part = __double2int_rz(x * __hiloint2double(
-                (1023 - power) << 20, 0));
+            int power = power_of(largest, bin);
+            int part = __double2int_rz(x * two_to(-power));
             sum[bin] += part;
-            x -= part * unit;
+            x -= part * two_to(power);
         }
     }
     for (int bin = 0; bin < 3; bin++) {
         for (unsigned int apart = WARP / 2; apart > 0; apart /= 2)
             sum[bin] += __shfl_down_sync(FULL, sum[bin], apart);
         if (threadIdx.x % WARP == 0)
-            atomicAdd(bins + bin, static_cast<u64>(sum[bin]));
+            atomicAdd(&bins->sums[bin], static_cast<u64>(sum[bin]));
     }
 }
-extern "C" __global__ void bins_merge_f32(const unsigned int* largest,
-                                          const u64* bins, float* out) {
-    int exponent = static_cast<int>(*largest >> 23) - 127;
-    double total = 0;
+extern "C" __global__ void bins_merge_f32(Bins* bins, float* out) {
+    double total = bins->special;
     for (int bin = 2; bin >= 0; bin--) {
-        int power = exponent - 21 - 22 * bin;
-        total += static_cast<double>(static_cast<long long>(bins[bin])) *
-                 __hiloint2double((power + 1023) << 20, 0);
+        int power = power_of(static_cast<unsigned int>(bins->largest), bin);
+        total += static_cast<long long>(bins->sums[bin]) * two_to(power);
     }
     *out = static_cast<float>(total);
+    *bins = Bins();
 }
 // ANCHOR_END: bins
 
