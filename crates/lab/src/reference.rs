@@ -9,6 +9,7 @@ use crate::element::{Array, Element, Type, Value};
 use crate::op::{OnHost as _, Op};
 use crate::with_elements;
 
+pub mod exact;
 pub mod exponentials;
 pub mod norms;
 mod operators;

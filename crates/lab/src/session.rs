@@ -14,7 +14,7 @@ use crate::op::{OnHost as _, Op};
 use crate::plan::{LaunchOptions, Pass, Planned, Problem};
 use crate::progress::Progress;
 use crate::run::{Job, Run, Simulator};
-use crate::verify::{Bounded, Results, Verdict, Worst, verify, worst};
+use crate::verify::{Bounded, Results, Verdict, Worst, reference_for, verify, worst};
 use crate::{Chapter, Variant, memory, runner, with_elements};
 
 pub use crate::runner::Arrays;
@@ -365,8 +365,9 @@ fn judged<T: Element>(job: Job<'_>, plan: &Planned, values: &[T], left: &Left<T>
     let results = match (left, plan.layout) {
         (Left::Values(values), Layout::Array) => {
             let result = values.first().copied().unwrap_or(op.identity(T::TYPE));
-            let verdict = verify(result, job.reference, plan.rounding(), T::TYPE);
-            return Some(Worst { row: 0, col: None, result, expected: job.reference.expected, verdict });
+            let reference = reference_for(job.reference, plan.rounding(), op, job.input);
+            let verdict = verify(result, &reference, plan.rounding(), T::TYPE);
+            return Some(Worst { row: 0, col: None, result, expected: reference.expected, verdict });
         }
         (Left::Values(results), layout) if !op.has_bounds() => {
             return worst(&layout, op, values, results, plan.rounding());

@@ -3,9 +3,10 @@
 use std::sync::OnceLock;
 
 use crate::bound::{Rounding, error_bound, largest, may_overflow, smallest};
-use crate::element::{Element, Type, Value};
+use crate::element::{Array, Element, Type, Value};
 use crate::layout::{Layout, Matrix};
 use crate::op::{OnHost as _, Op};
+use crate::reference::exact::rounded_once;
 use crate::reference::exponentials::{self, Row};
 use crate::reference::norms::{self, Norm};
 use crate::reference::{Reach, Reference, reference_of};
@@ -14,7 +15,8 @@ use crate::verdict::{Expected, Unsure, Why};
 
 pub use crate::verdict::Verdict;
 
-/// Judges `result`, which came by additions that round like this.
+/// Judges `result`, which came by additions that round like this. An exact result has to have the bits of the expected one, which is
+/// that of [`crate::reference::exact::rounded_once`].
 pub fn verify(result: Value, reference: &Reference, rounding: impl Into<Rounding>, ty: Type) -> Verdict {
     let rounding = rounding.into();
     match (result, reference.expected) {
@@ -24,8 +26,21 @@ pub fn verify(result: Value, reference: &Reference, rounding: impl Into<Rounding
             let (first, second) = (of_first.judge(first), of_second.judge(second));
             if second.is_worse_than(&first) { second } else { first }
         }
+        (_, expected) if rounding == Rounding::EXACT => bit_for_bit(result.to_f64(), expected.to_f64()),
         _ => number(reference, rounding, ty).judge(result.to_f64()),
     }
+}
+
+/// The reference for a result that came by additions like these: as it is, or rounded once where they are exact.
+pub fn reference_for(reference: &Reference, rounding: Rounding, op: Op, array: &Array) -> Reference {
+    let exact = (rounding == Rounding::EXACT).then(|| rounded_once(op, array)).flatten();
+    exact.unwrap_or(*reference)
+}
+
+/// Floats as doubles, which keep their bits but for those of a NaN: any NaN is right for one, and each zero for itself alone.
+fn bit_for_bit(result: f64, expected: f64) -> Verdict {
+    let right = result.to_bits() == expected.to_bits() || (result.is_nan() && expected.is_nan());
+    Verdict::exact(right, if right { 0.0 } else { (result - expected).abs() })
 }
 
 /// A sum or a product as a right kernel may leave it.
@@ -264,7 +279,6 @@ fn both(reference: &Reference, rounding: Rounding, ty: Type) -> [Expected; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::Array;
     use crate::reference::reference;
 
     fn judge(values: Vec<f32>, result: f32) -> Verdict {
@@ -355,6 +369,23 @@ mod tests {
         assert!(verdict.is_wrong() && verdict.abs_error == 2.0);
         let zero = reference_of(Op::Argmax, &Array::F32(vec![-0.0, -1.0]));
         assert!(verify(Value::At { index: 0, value: 0.0 }, &zero, 4, Type::F32).right, "chapter 9 says so");
+    }
+
+    #[test]
+    fn exact_sums_are_right_bit_for_bit() {
+        let values = [1e8f32, 0.3, -1e8, 1e-3];
+        let array = Array::F32(values.to_vec());
+        let exact = reference_for(&reference(&array), Rounding::EXACT, Op::Sum, &array);
+        let judged = |result: f32| verify(Value::F32(result), &exact, Rounding::EXACT, Type::F32);
+        assert_eq!(judged(0.301), Verdict::EXACT);
+        assert!(judged(0.301f32.next_up()).is_wrong() && judged(0.301f32.next_down()).is_wrong());
+        assert!(judged(f32::NAN).is_wrong() && judged(f32::INFINITY).is_wrong());
+        let zero = Reference::exact(Value::F32(-0.0));
+        assert!(verify(Value::F32(0.0), &zero, Rounding::EXACT, Type::F32).is_wrong(), "the sign of a zero");
+        let nan = Reference::exact(Value::F32(f32::NAN));
+        assert!(verify(Value::F32(f32::from_bits(0xffc0_0001)), &nan, Rounding::EXACT, Type::F32).right);
+        let same = reference_for(&reference(&array), 3.into(), Op::Sum, &array);
+        assert_eq!(same.expected.bits(), reference(&array).expected.bits());
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub(super) fn of(op: Op, array: &Array) -> Reference {
 }
 
 /// The elements as doubles, which hold all of those of 32 bits and less.
-fn reals(array: &Array) -> Vec<f64> {
+pub(super) fn reals(array: &Array) -> Vec<f64> {
     with_elements!(array, values => values.iter().map(|value| value.value().to_f64()).collect())
 }
 

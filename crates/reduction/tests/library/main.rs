@@ -2,6 +2,7 @@
 //! fault. `scripts/gpu_library.sh` runs it on a GPU too.
 
 mod axes;
+mod exact;
 mod families;
 mod gpu;
 mod loss;
