@@ -25,8 +25,8 @@ extern "C" __global__ void count_in_the_word_i32(
         sum += in[i];
     sum = block_sum(sum);
     if (threadIdx.x == 0) {
-        // TODO: add the sum to state[0], and at once, above it, one more
-        // block. Where does the count begin?
+        // TODO: add the sum to state[0], and with the same addition count
+        // the block. Where does the count begin?
         // TODO: write *out when all have added, and leave a word that the
         // next launch can use.
     }

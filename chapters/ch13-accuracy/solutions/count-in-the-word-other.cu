@@ -1,4 +1,5 @@
-// One word holds the sum and says when it is whole: block 0 waits for the others.
+// One word holds the sum and says when it is whole: the count lies below the sum, which falls out at the
+// top as a sum of 32 bits does.
 //
 // Each thread adds up every (gridDim.x * blockDim.x)-th element. state[0] is 0 before the first launch;
 // the second one gets what the first leaves.
@@ -16,7 +17,6 @@ __device__ unsigned int block_sum(unsigned int value) {
     return __reduce_add_sync(0xffffffff, mine);
 }
 
-constexpr u64 ONE_MORE = 1ull << 48;
 extern "C" __global__ void count_in_the_word_i32(
     const unsigned int* in, unsigned int* out, unsigned int n, u64* state) {
     unsigned int sum = 0;
@@ -25,16 +25,9 @@ extern "C" __global__ void count_in_the_word_i32(
         sum += in[i];
     sum = block_sum(sum);
     if (threadIdx.x > 0) return;
-    if (blockIdx.x > 0) {
-        atomicAdd(state, ONE_MORE + sum);
-        return;
-    }
-    u64 seen;
-    do {
-        asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];"
-                     : "=l"(seen) : "l"(state) : "memory");
-    } while (seen / ONE_MORE < gridDim.x - 1);
-    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;"
-                 :: "l"(state), "l"(0ull) : "memory");
-    *out = sum + static_cast<unsigned int>(seen);
+    u64 mine = static_cast<u64>(sum) << 32 | 1;
+    u64 others = atomicAdd(state, mine);
+    if (static_cast<unsigned int>(others) + 1 < gridDim.x) return;
+    *out = static_cast<unsigned int>((others + mine) >> 32);
+    atomicExch(state, 0ull);
 }

@@ -2,8 +2,8 @@
 //
 // Each thread has 18 slots of 64 bits. Slots 0 to 7 hold positive numbers, 8 to 15 negative ones, each those
 // of 32 exponents. Slots 16 and 17 take what goes over the highest of either sign. In units of 2^-150 the
-// exponent as it is stored is the power of two. There are 32 or 64 threads, and each takes 768 elements or
-// fewer.
+// exponent as it is stored is the power of two. There are 32 or 64 threads, and each takes 2,048 elements
+// or fewer.
 
 using u64 = unsigned long long;
 constexpr unsigned int SLOTS = 18, FULL = 0xffffffff;
