@@ -126,7 +126,7 @@ fn shared_bytes(op: Op, ty: Type) -> (u32, u32) {
     match unit(op, ty) {
         Unit::Floats => (18 * 8, 512),
         Unit::Doubles => (33 * 16, 1632),
-        Unit::Squares => (66 * 16, 3200),
+        Unit::Squares => (66 * 16, 3216),
     }
 }
 
