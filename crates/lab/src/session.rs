@@ -13,6 +13,7 @@ use crate::layout::Layout;
 use crate::op::{OnHost as _, Op};
 use crate::plan::{LaunchOptions, Pass, Planned, Problem};
 use crate::progress::Progress;
+use crate::reference::reference_of;
 use crate::run::{Job, Run, Simulator};
 use crate::verify::{Bounded, Results, Verdict, Worst, reference_for, verify, worst};
 use crate::{Chapter, Variant, memory, runner, with_elements};
@@ -365,7 +366,8 @@ fn judged<T: Element>(job: Job<'_>, plan: &Planned, values: &[T], left: &Left<T>
     let results = match (left, plan.layout) {
         (Left::Values(values), Layout::Array) => {
             let result = values.first().copied().unwrap_or(op.identity(T::TYPE));
-            let reference = reference_for(job.reference, plan.rounding(), op, job.input);
+            let usual = job.reference.copied().unwrap_or_else(|| reference_of(op, job.input));
+            let reference = reference_for(&usual, plan.rounding(), op, job.input);
             let verdict = verify(result, &reference, plan.rounding(), T::TYPE);
             return Some(Worst { row: 0, col: None, result, expected: reference.expected, verdict });
         }
