@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use device::Checks;
 
 use super::{Trial, describe, right_variants, run_with, simulator};
-use crate::element::{Array, Type};
+use crate::element::{Array, Element as _, Type};
 use crate::error::{Error, Result};
 use crate::input::random_for;
 use crate::mistake;
