@@ -1,6 +1,5 @@
 //! Chapter 4, first add during load: every thread adds two elements on the way in, and half as many blocks do the work.
 
-use lab::reference::reference;
 use lab::{
     Arg, BlockRule, Chapter, Job, LaunchOptions, Mistake, Note, Pass, Plan, Problem, Simulator, Type, Variant,
     addition, input,
@@ -111,13 +110,7 @@ fn second_element(session: &dyn Simulator) -> lab::Result<Vec<Note>> {
 /// Warp-instructions of `first_add` over `n` numbers, with as many blocks as that takes.
 fn instructions(session: &dyn Simulator, n: u64) -> lab::Result<Option<u64>> {
     let numbers = input::random(Type::I32, n as usize, input::SEED);
-    let reference = reference(&numbers);
-    let job = Job {
-        variant: &FIRST_ADD,
-        options: LaunchOptions::default(),
-        input: &numbers,
-        reference: &reference,
-        offset: 0,
-    };
+    let job =
+        Job { variant: &FIRST_ADD, options: LaunchOptions::default(), input: &numbers, reference: None, offset: 0 };
     Ok(session.run(job)?.counters.map(|counters| counters.inst_executed))
 }

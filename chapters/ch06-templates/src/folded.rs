@@ -2,7 +2,7 @@
 //! the lines that are left of chapter 5's loop.
 
 use lab::text::grouped;
-use lab::{Job, KernelSource, LaunchOptions, Note, Op, Result, Simulator, Type, Variant, input, reference::reference};
+use lab::{Job, KernelSource, LaunchOptions, Note, Op, Result, Simulator, Type, Variant, input};
 
 use crate::CHAPTER;
 
@@ -26,9 +26,7 @@ fn variant_note(session: &dyn Simulator, variant: &'static Variant) -> Result<No
     for block in block_sizes(variant) {
         let n = (variant.elements_per_block)(block);
         let numbers = input::random(Type::I32, n as usize, input::SEED);
-        let reference = reference(&numbers);
-        let job =
-            Job { variant, options: LaunchOptions::block(block), input: &numbers, reference: &reference, offset: 0 };
+        let job = Job { variant, options: LaunchOptions::block(block), input: &numbers, reference: None, offset: 0 };
         let Some(counters) = session.run(job)?.counters else { continue };
         let mut fact = |name: &str, value| facts.push((format!("{}-i32-b{block}-{name}", variant.name), value));
         let each = format!("{:.2}", counters.inst_executed as f64 / n as f64);

@@ -262,7 +262,7 @@ fn run_all(
     session.progress.step();
     let mut runs = Vec::new();
     for &variant in variants {
-        let job = Job { variant, options, input, reference: &reference, offset: 0 };
+        let job = Job { variant, options, input, reference: Some(&reference), offset: 0 };
         let mut run = session.run(job)?;
         session.progress.step();
         if !args.once {

@@ -98,7 +98,7 @@ pub fn reference_of_slice<T: Element>(values: &[T]) -> Reference {
         let exact = parts.iter().fold(0i64, |sum, part| sum.wrapping_add(part.exact));
         return Reference::exact(Value::I32(exact as i32));
     }
-    let (high, low) = pair_sum(parts.iter().flat_map(|part| [part.high, part.low]));
+    let Pair { high, low } = pair_sum(parts.iter().flat_map(|part| [part.high, part.low]));
     if !high.is_finite() {
         return reference(&T::array(values.to_vec()));
     }
@@ -133,7 +133,7 @@ impl Partial {
             magnitude += sizes;
             sums
         });
-        let (high, low) = pair_sum(blocks);
+        let Pair { high, low } = pair_sum(blocks);
         Partial { exact: 0, high, low, magnitude }
     }
 }
@@ -156,42 +156,63 @@ fn block_sums<T: Element>(block: &[T]) -> ([f64; 2 * LANES], f64) {
 }
 
 fn float_sum(values: impl Iterator<Item = f64> + Clone) -> Reference {
-    let (high, low) = compensated_sum(values.clone());
-    let (magnitude, _) = compensated_sum(values.clone().map(f64::abs));
-    let (above, below) = values
-        .filter(|x| x.is_finite())
-        .fold((0.0, 0.0), |(above, below), x| if x > 0.0 { (above + x, below) } else { (above, below - x) });
-    let reach = Reach { above, below, ..Reach::default() };
+    // One pass: each sum waits for its last addition, and the others are added in that time.
+    let (mut sum, mut sizes, mut reach) = (Pair::default(), Pair::default(), Reach::default());
+    for x in values.clone() {
+        sum.add(x);
+        sizes.add(x.abs());
+        if x.is_finite() {
+            *if x > 0.0 { &mut reach.above } else { &mut reach.below } += x.abs();
+        }
+    }
+    let (high, low) = sum.or_scaled(values.clone());
+    let (magnitude, _) = sizes.or_scaled(values.map(f64::abs));
     Reference { low, magnitude, reach, ..Reference::exact(Value::F64(high)) }
 }
 
 /// The sum as an unevaluated pair: the nearest double and the rest. The rest is 0 when the sum is not finite.
 fn compensated_sum(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
-    let (high, low) = pair_sum(values.clone());
-    if high.is_finite() && low.is_finite() {
-        return (high, low);
-    }
-    if values.clone().all(f64::is_finite) {
-        // A partial sum overflowed, which says nothing about the sum: once more, far from the edge. 2^31 values of at
-        // most 2^1024 stay below 2^1024 after this scaling; what it loses to underflow is far below any bound.
-        const SCALE: f64 = 1.0 / (1u64 << 40) as f64;
-        let (high, low) = pair_sum(values.map(|x| x * SCALE));
-        let high = high / SCALE;
-        return (high, if high.is_finite() { low / SCALE } else { 0.0 });
-    }
-    (values.sum(), 0.0) // infinities and NaN: IEEE addition gives the class of the result whatever the order
+    pair_sum(values.clone()).or_scaled(values)
 }
 
-fn pair_sum(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let (mut high, mut low) = (0.0f64, 0.0f64);
-    for x in values {
-        let sum = high + x;
-        let from_x = sum - high;
-        low += (high - (sum - from_x)) + (x - from_x);
-        high = sum + low;
-        low -= high - sum;
+/// A sum and the rest that its double does not hold.
+#[derive(Default)]
+struct Pair {
+    high: f64,
+    low: f64,
+}
+
+impl Pair {
+    fn add(&mut self, x: f64) {
+        let sum = self.high + x;
+        let from_x = sum - self.high;
+        self.low += (self.high - (sum - from_x)) + (x - from_x);
+        self.high = sum + self.low;
+        self.low -= self.high - sum;
     }
-    (high, low)
+
+    /// The sum of the same values where this one has overflowed or is no number, else this one.
+    fn or_scaled(self, values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+        let Pair { high, low } = self;
+        if high.is_finite() && low.is_finite() {
+            return (high, low);
+        }
+        if values.clone().all(f64::is_finite) {
+            // A partial sum overflowed, which says nothing about the sum: once more, far from the edge. 2^31 values of at
+            // most 2^1024 stay below 2^1024 after this scaling; what it loses to underflow is far below any bound.
+            const SCALE: f64 = 1.0 / (1u64 << 40) as f64;
+            let Pair { high, low } = pair_sum(values.map(|x| x * SCALE));
+            let high = high / SCALE;
+            return (high, if high.is_finite() { low / SCALE } else { 0.0 });
+        }
+        (values.sum(), 0.0) // infinities and NaN: IEEE addition gives the class of the result whatever the order
+    }
+}
+
+fn pair_sum(values: impl Iterator<Item = f64>) -> Pair {
+    let mut pair = Pair::default();
+    values.for_each(|x| pair.add(x));
+    pair
 }
 
 #[cfg(test)]

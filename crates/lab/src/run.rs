@@ -31,8 +31,8 @@ pub struct Job<'j> {
     pub options: LaunchOptions,
     /// Input.
     pub input: &'j Array,
-    /// The right answer.
-    pub reference: &'j Reference,
+    /// The right answer over all of the input; without it one is computed where it is asked for: rows have their own.
+    pub reference: Option<&'j Reference>,
     /// Elements by which the input is shifted from the start of its allocation, so that unaligned input can be tried.
     pub offset: usize,
 }

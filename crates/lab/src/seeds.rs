@@ -80,7 +80,7 @@ pub(crate) fn run(
             if tried.as_ref().is_some_and(|tried| tried.status.fails()) {
                 continue;
             }
-            let job = Job { variant, options: launch, input: &numbers.input, reference: &reference, offset: 0 };
+            let job = Job { variant, options: launch, input: &numbers.input, reference: Some(&reference), offset: 0 };
             let run = seeded.run(job)?;
             *tried = Some(Tried { status: Status::of(&run, false, options), run, seed });
         }

@@ -13,6 +13,7 @@ use crate::layout::Layout;
 use crate::op::{OnHost as _, Op};
 use crate::plan::{LaunchOptions, Pass, Planned, Problem};
 use crate::progress::Progress;
+use crate::reference::reference_of;
 use crate::run::{Job, Run, Simulator};
 use crate::verify::{Bounded, Results, Verdict, Worst, verify, worst};
 use crate::{Chapter, Variant, memory, runner, with_elements};
@@ -365,8 +366,9 @@ fn judged<T: Element>(job: Job<'_>, plan: &Planned, values: &[T], left: &Left<T>
     let results = match (left, plan.layout) {
         (Left::Values(values), Layout::Array) => {
             let result = values.first().copied().unwrap_or(op.identity(T::TYPE));
-            let verdict = verify(result, job.reference, plan.rounding(), T::TYPE);
-            return Some(Worst { row: 0, col: None, result, expected: job.reference.expected, verdict });
+            let reference = job.reference.copied().unwrap_or_else(|| reference_of(op, job.input));
+            let verdict = verify(result, &reference, plan.rounding(), T::TYPE);
+            return Some(Worst { row: 0, col: None, result, expected: reference.expected, verdict });
         }
         (Left::Values(results), layout) if !op.has_bounds() => {
             return worst(&layout, op, values, results, plan.rounding());

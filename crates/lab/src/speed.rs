@@ -65,7 +65,8 @@ fn gpu(criterion: &mut Criterion, session: &Session<'_>) -> Result<()> {
     let mut group = criterion.benchmark_group("gpu");
     group.sample_size(10).throughput(Throughput::Bytes(4 * N as u64));
     for variant in session.chapter.variants {
-        let job = Job { variant, options: LaunchOptions::default(), input: &array, reference: &reference, offset: 0 };
+        let job =
+            Job { variant, options: LaunchOptions::default(), input: &array, reference: Some(&reference), offset: 0 };
         session.time_cold(job, 1)?; // what cannot run is said here, once
         group.bench_function(BenchmarkId::new(variant.name, N), |bencher| {
             // The events' time of `iterations` reductions that really ran: criterion plans by the real clock.
@@ -87,7 +88,8 @@ fn simulator(criterion: &mut Criterion, session: &Session<'_>) -> Result<()> {
     let mut group = criterion.benchmark_group("simulator, warp-instructions");
     group.sample_size(10);
     for variant in session.chapter.variants {
-        let job = Job { variant, options: LaunchOptions::default(), input: &array, reference: &reference, offset: 0 };
+        let job =
+            Job { variant, options: LaunchOptions::default(), input: &array, reference: Some(&reference), offset: 0 };
         let instructions = session.run(job)?.counters.map_or(0, |counters| counters.inst_executed);
         group.throughput(Throughput::Elements(instructions));
         group.bench_function(BenchmarkId::new(variant.name, SIMULATED_N), |bencher| {

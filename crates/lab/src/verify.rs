@@ -82,7 +82,7 @@ pub fn worst<T: Element>(layout: &Layout, op: Op, all: &[T], results: &[Value], 
         let reference = reference_of(op, &T::array(layout.elements(all, row)));
         let result = results.get(row as usize).copied();
         let verdict = result.map_or(Verdict::MISSING, |result| verify(result, &reference, rounding, T::TYPE));
-        let result = result.unwrap_or(op.identity(T::TYPE));
+        let result = result.unwrap_or_else(|| op.identity(T::TYPE));
         let judged = Worst { row, col: None, result, expected: reference.expected, verdict };
         if verdict.is_wrong() {
             return Some(judged);
@@ -186,7 +186,7 @@ impl<'i, T: Element> Bounded<'i, T> {
         let worst = |col: Option<u64>, right: Expected, result: Option<Value>| {
             let missing = Verdict { error_bound: right.bound, ..Verdict::MISSING };
             let verdict = result.map_or(missing, |result| right.judge(result.to_f64()));
-            let result = result.unwrap_or(self.op.identity(T::TYPE));
+            let result = result.unwrap_or_else(|| self.op.identity(T::TYPE));
             // The nearest float, so that no record depends on a machine's library of functions.
             Worst { row, col, result, expected: Value::F32(right.value as f32), verdict }
         };

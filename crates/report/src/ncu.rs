@@ -8,7 +8,6 @@ use device::{Checks, Choice, Counters, KernelSource, SimOptions};
 use lab::input::{SEED, random_for};
 use lab::kernels::{self, Hashes};
 use lab::record::{OPTIONS, load_json, path};
-use lab::reference::reference_of;
 use lab::text::grouped;
 use lab::{Chapter, Error, Job, LaunchOptions, Pass, Result, Session, Type, Variant};
 use serde::Deserialize;
@@ -154,8 +153,7 @@ fn simulate<'r>(chapter: &Chapter, root: &Path, record: &'r NcuRecord) -> Result
             )));
         };
         let input = random_for(options.op, ty, case.n as usize, SEED);
-        let reference = reference_of(options.op, &input);
-        let job = Job { variant, options, input: &input, reference: &reference, offset: 0 };
+        let job = Job { variant, options, input: &input, reference: None, offset: 0 };
         // Later passes of a kernel that is launched again and again are profiled as first passes over fewer elements.
         let report = if case.launch == 0 {
             session.first_launch(job)?

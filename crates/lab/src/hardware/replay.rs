@@ -1,5 +1,6 @@
 //! A record replayed on the simulator, bit for bit.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -10,6 +11,7 @@ use super::{GpuCase, GpuRecord};
 use crate::element::{Array, Type, Value};
 use crate::error::{Error, Result};
 use crate::input::random_for;
+use crate::layout::Layout;
 use crate::plan::LaunchOptions;
 use crate::record::OPTIONS;
 use crate::reference::{Reference, reference_of};
@@ -98,8 +100,8 @@ impl Replay {
     fn add_input(&mut self, session: &Session<'_>, record: &GpuRecord, cases: &[Recorded<'_>]) -> Result<()> {
         let Some(&Recorded { case, ty, options: LaunchOptions { op, .. }, .. }) = cases.first() else { return Ok(()) };
         let input = random_for(op, ty, case.n as usize, record.seed);
-        let reference = reference_of(op, &input);
-        cases.iter().try_for_each(|recorded| self.add(session, record, recorded, &input, reference))
+        let of_all = LazyCell::new(|| reference_of(op, &input));
+        cases.iter().try_for_each(|recorded| self.add(session, record, recorded, &input, &of_all))
     }
 
     fn add(
@@ -108,20 +110,22 @@ impl Replay {
         record: &GpuRecord,
         &Recorded { case, variant, ty, options }: &Recorded<'_>,
         input: &Array,
-        reference: Reference,
+        of_all: &LazyCell<Reference, impl FnOnce() -> Reference>,
     ) -> Result<()> {
         // A grid that the plan comes to by itself is not asked for: asked for one, it may choose another shape.
         let free = LaunchOptions { grid: None, ..options };
-        let is_free = session.plan(variant, ty, case.n, free).is_ok_and(|plan| Some(plan.grid()) == case.grid);
+        let plan = session.plan(variant, ty, case.n, free);
+        let is_free = plan.as_ref().is_ok_and(|plan| Some(plan.grid()) == case.grid);
         let options = if is_free { free } else { options };
-        let run = session.run(Job { variant, options, input, reference: &reference, offset: 0 })?;
+        // Rows have references of their own.
+        let reference = plan.is_ok_and(|plan| plan.layout == Layout::Array).then(|| &**of_all);
+        let run = session.run(Job { variant, options, input, reference, offset: 0 })?;
         self.compared += 1;
         let (launches, result) = (run.plan.passes.len() as u64, run.result.bits());
         // Elements are judged one by one, and the record's worst is the run's, if their bits are the same.
-        let of_run = Reference { expected: run.expected, ..reference };
         let judged = match case.reference(&run, input) {
-            _ if options.op.has_bounds() => of_run,
-            other => other.unwrap_or(reference),
+            _ if options.op.has_bounds() => Reference::exact(run.expected),
+            other => other.unwrap_or_else(|| **of_all),
         };
         // Of no row at all nothing is right but the result of nothing.
         let is_expected = case.is_expected(if run.layout.values() == 0 { run.expected } else { judged.expected });
