@@ -211,7 +211,10 @@ mod tests {
                 pages += &std::fs::read_to_string(path).unwrap();
             }
         }
-        let files = files(&root).unwrap();
+        // The committed ones: the gate's `engine` draws all of them anew, and compares.
+        let read = |path: PathBuf| (path.clone(), std::fs::read_to_string(path).unwrap());
+        let files: Vec<_> = workspace::walk(&root.join(FOLDER)).unwrap().into_iter().map(read).collect();
+        assert!(files.len() > 20, "{} figures", files.len());
         let (alone, pages_own): (Vec<_>, Vec<_>) =
             files.iter().partition(|(path, _)| path.extension().is_some_and(|ext| ext == "svg"));
         let readme = std::fs::read_to_string(root.join("README.md")).unwrap();

@@ -31,6 +31,14 @@ const FOLDERS: [&str; 4] = ["exercises", "solutions", "wrong", choose::FOLDER];
 /// # Errors
 /// Exercises that cannot be read, or kernels that cannot be compiled here.
 pub fn check(root: &Path, chapters: &[&str]) -> Result<Findings> {
+    check_each(root, chapters, &mut |_, _, _| Ok(()))
+}
+
+/// What else is to be done with a verdict on a kernel of an exercise.
+pub(super) type Look<'a> = dyn FnMut(&Exercise, &KernelSource, &Verdict) -> Result<()> + 'a;
+
+/// [`check`], and shows each verdict to `look`: judging is most of the work.
+pub(super) fn check_each(root: &Path, chapters: &[&str], look: &mut Look<'_>) -> Result<Findings> {
     let mut findings = Findings::new("kernels and questions of exercises");
     let items = catalogue::load(root)?;
     for chapter in chapters {
@@ -46,7 +54,7 @@ pub fn check(root: &Path, chapters: &[&str]) -> Result<Findings> {
     }
     for item in &items {
         match item {
-            Item::Write(exercise) => check_exercise(root, exercise, &mut findings)?,
+            Item::Write(exercise) => check_exercise(root, exercise, &mut findings, look)?,
             question => check_question(root, question, &mut findings),
         }
     }
@@ -68,7 +76,7 @@ fn check_question(root: &Path, item: &Item, findings: &mut Findings) {
     findings.problems.extend(item.key(root).err().map(|error| format!("{file}: {error:#}")));
 }
 
-fn check_exercise(root: &Path, exercise: &Exercise, findings: &mut Findings) -> Result<()> {
+fn check_exercise(root: &Path, exercise: &Exercise, findings: &mut Findings, look: &mut Look<'_>) -> Result<()> {
     let file = workspace::name(root, &catalogue::file(root, &exercise.chapter));
     if exercise.wrong.len() < WRONG_MIN {
         findings.problems.push(format!("{file}: {} has fewer than {WRONG_MIN} wrong kernels", exercise.id));
@@ -83,16 +91,19 @@ fn check_exercise(root: &Path, exercise: &Exercise, findings: &mut Findings) -> 
         Some(Failure::NoKernel(why)) => Some(format!("must compile, so that its verdict says something: {why}")),
         Some(_) => None,
     };
-    judge(root, exercise, &exercise.solution(root), findings, right)?;
-    judge(root, exercise, &exercise.other_solution(root), findings, right)?;
-    judge(root, exercise, &starter, findings, starts)?;
+    let mut judged = |source: &KernelSource, problem: &dyn Fn(&Verdict) -> Option<String>| {
+        judge(root, exercise, source, findings, problem, look)
+    };
+    judged(&exercise.solution(root), &right)?;
+    judged(&exercise.other_solution(root), &right)?;
+    judged(&starter, &starts)?;
     for wrong in &exercise.wrong {
         let rejected = |verdict: &Verdict| match &verdict.failure {
             None => Some(format!("passes, and must be rejected for {}", wrong.reason)),
             Some(failure) if failure.reasons().contains(&wrong.reason.as_str()) => None,
             Some(failure) => Some(format!("is rejected for {}, not for {}", found(failure), wrong.reason)),
         };
-        judge(root, exercise, &exercise.wrong_source(root, wrong), findings, rejected)?;
+        judged(&exercise.wrong_source(root, wrong), &rejected)?;
     }
     Ok(())
 }
@@ -103,7 +114,8 @@ fn judge(
     exercise: &Exercise,
     source: &KernelSource,
     findings: &mut Findings,
-    problem: impl Fn(&Verdict) -> Option<String>,
+    problem: &dyn Fn(&Verdict) -> Option<String>,
+    look: &mut Look<'_>,
 ) -> Result<()> {
     let name = source.cu_name();
     if !source.cu.is_file() {
@@ -113,7 +125,7 @@ fn judge(
     findings.examined += 1;
     let verdict = verdict_on(exercise, &name, copy::compile_committed(root, source)?)?;
     findings.problems.extend(problem(&verdict).map(|problem| format!("{name}: {problem}")));
-    Ok(())
+    look(exercise, source, &verdict)
 }
 
 fn found(failure: &Failure) -> String {
@@ -189,10 +201,17 @@ mod tests {
         check(root, &[]).unwrap().problems
     }
 
+    /// The lab of each kernel shows what the judge found, which is not judged anew for it.
     #[test]
-    fn starters_fail_solutions_pass_and_wrong_kernels_are_rejected() {
+    fn starters_fail_solutions_pass_wrong_kernels_are_rejected_and_labs_show_it() {
         let chapters: Vec<&str> = crate::lessons::lessons().iter().map(|lesson| lesson.slug).collect();
-        let findings = check(&workspace::root().unwrap(), &chapters).unwrap();
+        let mut shown = 0;
+        let findings = check_each(&workspace::root().unwrap(), &chapters, &mut |exercise, source, verdict| {
+            shown += usize::from(super::super::scene::tests::shows(exercise, source, verdict)?);
+            Ok(())
+        })
+        .unwrap();
+        assert!(shown >= 24, "only {shown} kernels");
         assert!(findings.examined >= 48, "{} kernels and questions are no course", findings.examined);
         assert_eq!(findings.problems, Vec::<String>::new());
     }

@@ -197,17 +197,23 @@ fn written(root: &Path, exercise: &Exercise) -> Result<Scene> {
         Compiled::Ptx(ptx, _) => ptx,
         Compiled::Refused(why) => bail!("{name} does not compile, so there is no run to show\n\n{why}"),
     };
-    kernel_scene(exercise, &name, &text, &ptx)
+    let failure = judge::judge(exercise, &name, &ptx)?.failure;
+    kernel_scene(exercise, &name, (&text, &ptx), failure.as_ref())
 }
 
-/// Scene of a kernel with this text and its PTX.
-fn kernel_scene(exercise: &Exercise, name: &str, text: &str, ptx: &str) -> Result<Scene> {
-    let (case, answer, caption) = revealing_case(exercise, name, ptx)?;
+/// Scene of a kernel with this text and its PTX, and of what the judge has found.
+fn kernel_scene(
+    exercise: &Exercise,
+    name: &str,
+    (text, ptx): (&str, &str),
+    failure: Option<&Failure>,
+) -> Result<Scene> {
+    let (case, answer, caption) = revealing_case(exercise, name, failure)?;
     let fill = if case.fill.is_of(Type::I32) { case.fill } else { Fill::Random };
     let case = Case { ty: Type::I32, fill, ..case };
     let bench = Bench::new(exercise, name, ptx).map_err(anyhow::Error::msg)?;
     let first = bench.plan(case);
-    let answer_n = answer.as_ref().and_then(|answer| answer.second);
+    let answer_n = answer.and_then(|answer| answer.second);
     let second = answer_n.map(|n| bench.plan(Case { n, ..case }));
     let plan = second.as_ref().unwrap_or(&first);
     let elements = elements(&bench, exercise, case, answer.is_some())?;
@@ -239,11 +245,15 @@ fn elements(bench: &Bench<'_>, exercise: &Exercise, case: Case, fails: bool) -> 
 }
 
 /// The case of a reader's kernel that is worth a look, what came of it if it failed, and a sentence.
-fn revealing_case(exercise: &Exercise, name: &str, ptx: &str) -> Result<(Case, Option<Box<Answer>>, String)> {
+fn revealing_case<'f>(
+    exercise: &Exercise,
+    name: &str,
+    failure: Option<&'f Failure>,
+) -> Result<(Case, Option<&'f Answer>, String)> {
     let id = &exercise.id;
-    Ok(match judge::judge(exercise, name, ptx)?.failure {
+    Ok(match failure {
         Some(Failure::NoKernel(why)) => bail!("{name} does not load, so there is no run to show\n\n{why}"),
-        Some(Failure::Case { case, answer, .. }) => {
+        Some(&Failure::Case { case, ref answer, .. }) => {
             let floats = if case.ty == Type::I32 {
                 String::new()
             } else {
@@ -251,11 +261,11 @@ fn revealing_case(exercise: &Exercise, name: &str, ptx: &str) -> Result<(Case, O
             };
             (case, Some(answer), format!("{id}: the smallest case that fails, {}{floats}", case.size()))
         }
-        Some(Failure::Tree { case, .. }) => {
+        Some(&Failure::Tree { case, .. }) => {
             (case, None, format!("{id}: the sum is right and not of the same pairs; the lab shows which it adds"))
         }
         Some(Failure::Goal { goal, case, .. }) => {
-            (case, None, format!("{id}: the run that misses a goal: {}", goal.say))
+            (*case, None, format!("{id}: the run that misses a goal: {}", goal.say))
         }
         None => {
             let block = exercise.blocks.iter().copied().find(|&block| block >= 64).unwrap_or(32);
@@ -294,9 +304,12 @@ pub fn named(root: &Path, id: &str) -> Result<Scene> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use device::KernelSource;
+
     use super::*;
     use crate::exercise::catalogue;
+    use crate::exercise::judge::Verdict;
     use crate::workspace;
 
     /// Runs the case of a kernel as the page does: whether its result is right, and how many faults there are.
@@ -329,33 +342,22 @@ mod tests {
         (is_right, faults.sum())
     }
 
-    #[test]
-    fn the_lab_shows_what_the_judge_found() {
-        let root = workspace::root().unwrap();
-        let mut shown = 0;
-        let written = catalogue::written(catalogue::load(&root).unwrap());
-        for exercise in written.into_iter().filter(Exercise::has_lab) {
-            for source in exercise.sources(&root) {
-                let (text, ptx) = (copy::read(&root, &source.cu).unwrap(), copy::read(&root, &source.ptx).unwrap());
-                let name = source.cu_name();
-                let fails = match judge::judge(&exercise, &name, &ptx).unwrap().failure {
-                    None | Some(Failure::Goal { .. } | Failure::Tree { .. }) => false,
-                    Some(Failure::Case { case, .. }) if case.ty == Type::I32 => true,
-                    // A kernel that fails for floats alone may be right for whole numbers; one that does not load has no run.
-                    Some(Failure::Case { .. } | Failure::NoKernel(_)) => continue,
-                };
-                let scene = kernel_scene(&exercise, &name, &text, &ptx).unwrap();
-                let (is_right, faults) = run(&scene.data, &scene.data["variants"][0]);
-                assert_eq!(
-                    !is_right || faults > 0,
-                    fails,
-                    "{name}: right is {is_right}, {faults} faults: {}",
-                    scene.caption
-                );
-                shown += 1;
-            }
-        }
-        assert!(shown >= 24, "only {shown} kernels");
+    /// Holds the lab of a judged kernel against the verdict; returns whether it has a run to show.
+    pub fn shows(exercise: &Exercise, source: &KernelSource, verdict: &Verdict) -> Result<bool> {
+        let fails = match &verdict.failure {
+            _ if !exercise.has_lab() => return Ok(false),
+            None | Some(Failure::Goal { .. } | Failure::Tree { .. }) => false,
+            Some(Failure::Case { case, .. }) if case.ty == Type::I32 => true,
+            // A kernel that fails for floats alone may be right for whole numbers; one that does not load has no run.
+            Some(Failure::Case { .. } | Failure::NoKernel(_)) => return Ok(false),
+        };
+        let root = workspace::root()?;
+        let (text, ptx, name) = (copy::read(&root, &source.cu)?, copy::read(&root, &source.ptx)?, source.cu_name());
+        let scene = kernel_scene(exercise, &name, (&text, &ptx), verdict.failure.as_ref())?;
+        let (is_right, faults) = run(&scene.data, &scene.data["variants"][0]);
+        let caption = &scene.caption;
+        assert_eq!(!is_right || faults > 0, fails, "{name}: right is {is_right}, {faults} faults: {caption}");
+        Ok(true)
     }
 
     #[test]
