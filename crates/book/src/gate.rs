@@ -115,11 +115,6 @@ const TREE: &[Check] = &[
     Check { name: "editor", seconds: 20, run: |scene| editor::check(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "exercises", seconds: 60, run: exercises },
     Check {
-        name: "simulated",
-        seconds: 60,
-        run: |scene| bless::simulate(&scene.root, Mode::Check)?.verdict().map(Verdict::Pass),
-    },
-    Check {
         name: "generated",
         seconds: 90,
         run: |scene| bless::generate(&scene.root, Mode::Check)?.verdict().map(Verdict::Pass),

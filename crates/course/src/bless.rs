@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use lab::{Chapter, Run};
 
 use crate::ensure::{Mode, ensure};
 use crate::findings::Findings;
@@ -36,15 +37,14 @@ pub fn run(options: &Options) -> Result<()> {
         return print_facts(&root);
     }
     let mode = if options.check { Mode::Check } else { Mode::Write };
-    // Pages read the records of all chapters.
-    println!("fresh: {}", simulate(&root, mode)?.verdict()?);
     println!("fresh: {}", generate(&root, mode)?.verdict()?);
     Ok(())
 }
 
 fn print_facts(root: &Path) -> Result<()> {
     for lesson in lessons() {
-        for (_, facts) in report::page::fragments(lesson, root)?.into_iter().filter(|(name, _)| name == FACTS) {
+        let fragments = report::page::fragments(lesson, root, &runs(lesson, root)?)?;
+        for (_, facts) in fragments.into_iter().filter(|(name, _)| name == FACTS) {
             println!("{}\n{facts}", lesson.slug);
         }
     }
@@ -53,23 +53,27 @@ fn print_facts(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Brings the simulator's record of every chapter up to date, or compares, as a test of each chapter does too.
-pub fn simulate(root: &Path, mode: Mode) -> Result<Findings> {
-    let mut work = Work::new(root, mode, "records of the simulator");
-    for lesson in lessons() {
-        let record = lab::record::compute(lesson, root).with_context(|| format!("cannot run {}", lesson.slug))?;
-        work.file(lab::record::path(root, lesson.slug, "sim"), &lab::record::to_text(&record)?);
-    }
-    Ok(work.findings)
+fn runs(lesson: &Chapter, root: &Path) -> Result<Vec<Run>> {
+    lab::record::runs(lesson, root).with_context(|| format!("cannot run {}", lesson.slug))
 }
 
-/// Brings every file of the book that is generated from records and tables up to date, or compares.
+/// Brings the simulator's record of every chapter, and every file of the book that is generated from records and tables, up to
+/// date, or compares.
 pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
-    let mut work = Work { included: included(root)?, ..Work::new(root, mode, "generated files") };
+    let mut work =
+        Work { included: included(root)?, ..Work::new(root, mode, "records of the simulator and generated files") };
     let folder = root.join(GENERATED);
+    // Pages read the records of all chapters.
+    let mut ran = Vec::new();
     for lesson in lessons() {
+        let runs = runs(lesson, root)?;
+        let record = lab::record::recorded(lesson, &runs);
+        work.file(lab::record::path(root, lesson.slug, SIM), &lab::record::to_text(&record)?);
+        ran.push((lesson, runs));
+    }
+    for (lesson, runs) in ran {
         let parts =
-            report::page::fragments(lesson, root).with_context(|| format!("cannot write up {}", lesson.slug))?;
+            report::page::fragments(lesson, root, &runs).with_context(|| format!("cannot write up {}", lesson.slug))?;
         for (name, contents) in parts {
             work.file(folder.join(lesson.slug).join(name), &contents);
         }

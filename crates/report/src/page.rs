@@ -1,7 +1,7 @@
 //! Fragments that a page of the book includes from its chapter: tables, facts, the terminal's text, reports and the chart, all
 //! of them from runs and records. Nothing in a page that could be computed is typed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use device::{Choice, KernelSource, Schedule, SimOptions};
 use lab::hardware::{GpuRecord, PRIME};
@@ -9,7 +9,7 @@ use lab::input::{self, SEED};
 use lab::record::{OPTIONS, full};
 use lab::show::{self, Shown};
 use lab::text::{day, grouped, per_cent, three_digits};
-use lab::{Chapter, Note, Result, Run, Session, Variant, chart, counts, hardware, mistake, record};
+use lab::{Chapter, Note, Result, Run, Session, Variant, chart, counts, hardware, mistake};
 
 use crate::fact::{Fact, facts_text, provenance};
 use crate::stale::marked_parts;
@@ -24,28 +24,12 @@ const SCHEDULES: [Schedule; 5] = [
     Schedule::Independent { seed: Some(3) },
 ];
 
-/// Every generated file of a chapter, path and text: its record on the simulator, and what its page includes. Reads the
-/// record of the chapter before, so take the chapters in order and write each one's files before the next.
+/// The files of `book/src/generated/<slug>/`, name and text, of the chapter's [`lab::record::runs`]. Reads the records of the
+/// chapters, which must be today's.
 ///
 /// # Errors
 /// Kernels that do not compile or run, records that cannot be read.
-pub fn files(chapter: &Chapter, root: &Path) -> Result<Vec<(PathBuf, String)>> {
-    let runs = record::runs(chapter, root)?;
-    let sim = record::to_text(&record::recorded(chapter, &runs))?;
-    let folder = root.join("book").join("src").join("generated").join(chapter.slug);
-    let fragments = run_fragments(chapter, root, &runs)?.into_iter().map(|(name, text)| (folder.join(name), text));
-    Ok(std::iter::once((record::path(root, chapter.slug, "sim"), sim)).chain(fragments).collect())
-}
-
-/// The files of `book/src/generated/<slug>/`, name and text.
-///
-/// # Errors
-/// Those of [`files`].
-pub fn fragments(chapter: &Chapter, root: &Path) -> Result<Vec<(String, String)>> {
-    run_fragments(chapter, root, &record::runs(chapter, root)?)
-}
-
-fn run_fragments(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(String, String)>> {
+pub fn fragments(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(String, String)>> {
     let source = KernelSource::in_root(root, chapter.slug);
     let session = Session::open_source(chapter, source, Choice::Sim, OPTIONS)?;
     let (n, ty) = (full(chapter), chapter.default_kind().1);
