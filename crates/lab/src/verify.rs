@@ -171,7 +171,7 @@ impl<'i, T: Element> Bounded<'i, T> {
         wrong.or_else(|| all().fold(None, worse))
     }
 
-    /// What is right of a row of results, element by element.
+    /// The right results of a row, element by element.
     fn right_of_norm(&self, row: u64) -> Vec<Expected> {
         let Matrix { rows, .. } = self.matrix;
         let norm = Norm { op: self.op, targets: self.targets, additions: self.additions };

@@ -86,7 +86,7 @@ enum Rounded {
 
 impl ExactSum {
     /// The sum whose marks and limbs are these words.
-    pub(crate) fn of_words(unit: Unit, elements: u64, words: &[u32]) -> Result<ExactSum> {
+    pub(crate) fn from_words(unit: Unit, elements: u64, words: &[u32]) -> Result<ExactSum> {
         let expected = 1 + unit.limbs();
         match words {
             [marks, limbs @ ..] if words.len() == expected && *marks <= ALL_MARKS => {
@@ -226,7 +226,7 @@ impl ExactSum {
         }
         let words: Vec<u32> =
             std::iter::once(marks.into()).chain(words.iter().map(|word| u32::from_le_bytes(*word))).collect();
-        ExactSum::of_words(unit, elements, &words)
+        ExactSum::from_words(unit, elements, &words)
     }
 }
 

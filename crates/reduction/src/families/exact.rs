@@ -71,7 +71,7 @@ impl Exact {
     /// [`Error::NoKernels`] for what has no exact plan; [`Error::PartialSum`] for another number of words.
     pub fn read(&self, words: &[u32]) -> Result<ExactSum> {
         self.check()?;
-        ExactSum::of_words(unit(self.op, self.ty), self.n, words)
+        ExactSum::from_words(unit(self.op, self.ty), self.n, words)
     }
 
     fn check(&self) -> Result<()> {
@@ -86,7 +86,7 @@ impl Exact {
     /// The launch.
     ///
     /// # Errors
-    /// What is no sum of floats; more than 2⁴⁰ elements; [`Error::Card`] for a card whose blocks have too little shared memory.
+    /// An operation or type without exact kernels; more than 2⁴⁰ elements; [`Error::Card`] for a card whose blocks have too little shared memory.
     pub fn reduction(&self, card: &Card) -> Result<Reduction> {
         self.check()?;
         let Exact { op, ty, n, as_limbs } = *self;
