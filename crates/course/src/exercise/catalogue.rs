@@ -158,7 +158,7 @@ mod tests {
                 ("id = \"four-loads\"", "id = \"../x\"", "id `../x`"),
                 ("[\"h\"]", "[]", "no hints"),
                 ("\"write\"", "\"sing\"", "sing"),
-                ("title =", "op = \"mean\"\ntitle =", "unknown variant `mean`"),
+                ("title =", "op = \"mode\"\ntitle =", "unknown variant `mode`"),
                 ("at_most", "at_must", "at_must"),
                 ("at_most = 8", "each_block = 8", "fenced alone"),
                 ("at_most = 8", "at_most = 8\nalso = [{ n = 5 }]", "at each of its sizes"),
