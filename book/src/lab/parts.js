@@ -52,7 +52,7 @@
         figure.grain = grain;
         lab.settings(figure);
         figure.draw();
-        figure.write();
+        if (figure.chosen) figure.write();
     };
 
     // Makes everything inside of the element.
@@ -220,6 +220,8 @@
     };
     lab.settings = (figure) => {
         const { parts, variant, chosen, schedule, data } = figure;
+        // A button may be pressed before the first run is chosen, which then shows its settings.
+        if (!chosen) return;
         const held = parts.settings.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
         const sizes = [...new Set(lab.casesOf(variant, figure.kind).map((one) => one.n))];
         const blocks = [...new Set(variant.cases.filter((one) => one.n === chosen.n).map((one) => one.block))];
