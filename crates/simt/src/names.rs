@@ -223,7 +223,7 @@ impl<'k> Kernel<'k> {
         let mut names = Vec::new();
         for (register, writers) in &self.registers.writers {
             let [writer] = writers[..] else { continue };
-            if !sample.value.is_number() && self.registers.written(writer, register, &[], 0) == sample.value {
+            if !sample.value.is_number() && self.registers.written(writer, register, &[]) == sample.value {
                 names.push(self.name(key, line, writer, register));
             }
         }
@@ -307,11 +307,11 @@ impl<'k> Kernel<'k> {
     /// Returns the values that an instruction writes: one for each value of a source register that is written at several places.
     fn expansions(&self, at: usize, register: &'k str, atom: Value) -> Vec<Value> {
         let own = (register, atom);
-        let plain = self.registers.written(at, register, &[own], 0);
+        let plain = self.registers.written(at, register, &[own]);
         let mut others: Vec<&str> = Vec::new();
         for (other, writers) in &self.registers.writers {
             let probe = [own, (other, Value::named("a probe").masked(4))];
-            if writers.len() > 1 && *other != register && self.registers.written(at, register, &probe, 0) != plain {
+            if writers.len() > 1 && *other != register && self.registers.written(at, register, &probe) != plain {
                 others.push(other);
             }
         }
@@ -319,8 +319,8 @@ impl<'k> Kernel<'k> {
             [other] => {
                 let values = self.registers.writers[other]
                     .iter()
-                    .map(|&writer| self.registers.written(writer, other, &[own], 0));
-                values.map(|value| self.registers.written(at, register, &[own, (other, value)], 0)).collect()
+                    .map(|&writer| self.registers.written(writer, other, &[own]));
+                values.map(|value| self.registers.written(at, register, &[own, (other, value)])).collect()
             }
             _ => vec![plain],
         }
@@ -344,7 +344,7 @@ impl<'k> Kernel<'k> {
                 .collect();
             proven = Vec::new();
             for &(at, register, line) in &candidates {
-                let value = self.registers.written(at, register, &[], 0);
+                let value = self.registers.written(at, register, &[]);
                 let by = worth.iter().find(|(_, of, values)| *of == line && values.contains(&value));
                 let copy = matches!(&self.registers.instructions[at].operands[..], [_, ptx::Operand::Name(from)]
                     if self.registers.instructions[at].opcode.starts_with("mov") && held.contains(from.as_str()));
@@ -361,7 +361,7 @@ impl<'k> Kernel<'k> {
                 .filter(|register| {
                     let writers = &self.registers.writers[register];
                     // A number alone says little: it must be where other values of the variable come to.
-                    let is_number = |at: usize| self.registers.written(at, register, &[], 0).is_number();
+                    let is_number = |at: usize| self.registers.written(at, register, &[]).is_number();
                     writers.iter().all(|&at| is_proven(at, register)) && !writers.iter().all(|&at| is_number(at))
                 })
                 .collect();

@@ -89,11 +89,17 @@ pub struct Registers<'f> {
     parameters: HashMap<&'f str, usize>,
     /// Branches as places: source and target. `None` if some targets are known only in a run.
     branches: Option<Vec<(usize, usize)>>,
-    known: RefCell<HashMap<(usize, &'f str), Value>>,
+    known: RefCell<Known<'f>>,
 }
 
-/// Registers that are taken for something else than they are worth.
-pub type Instead<'v> = [(&'v str, Value)];
+/// Values found so far, by instruction and register. Without them the steps back double at each register that is read twice.
+type Known<'f> = HashMap<(usize, &'f str), Value>;
+
+/// Registers that are taken for something else than they are worth, and what follows from that.
+struct Assumed<'v, 'f> {
+    instead: &'v [(&'v str, Value)],
+    known: &'v RefCell<Known<'f>>,
+}
 
 /// Steps from a value back to what it is made of.
 const DEPTH_MAX: u32 = 200;
@@ -126,15 +132,15 @@ impl<'f> Registers<'f> {
     }
 
     /// Returns the value of a register where an instruction reads it; if several may have written it, a value of its own.
-    pub fn register(&self, name: &'f str, place: usize, instead: &Instead<'_>, depth: u32) -> Value {
-        if let Some((_, value)) = instead.iter().find(|(one, _)| *one == name) {
+    fn register(&self, name: &'f str, place: usize, assumed: &Assumed<'_, 'f>, depth: u32) -> Value {
+        if let Some((_, value)) = assumed.instead.iter().find(|(one, _)| *one == name) {
             return *value;
         }
         if !self.writers.contains_key(name) {
             return Value::special(name).unwrap_or_else(|| self.symbol(name));
         }
         match self.reaching(name, place).filter(|_| depth < DEPTH_MAX) {
-            Some(at) => self.written(at, name, instead, depth + 1),
+            Some(at) => self.found(at, name, assumed, depth + 1),
             None => self.own(name),
         }
     }
@@ -148,7 +154,7 @@ impl<'f> Registers<'f> {
     pub fn held(&self, name: &'f str) -> Vec<Value> {
         let writers = self.writers.get(name).map(Vec::as_slice).unwrap_or_default();
         let own = (writers.len() > 1).then(|| self.own(name));
-        let written = writers.iter().map(|&at| self.written(at, name, &[], 0));
+        let written = writers.iter().map(|&at| self.written(at, name, &[]));
         // With 0 for a sum, what is added to it would look like the sum.
         own.into_iter().chain(written.filter(|value| !value.is_number())).collect()
     }
@@ -157,45 +163,48 @@ impl<'f> Registers<'f> {
         Value::named(last_part(name))
     }
 
-    fn operand(&self, operand: &'f Operand, place: usize, instead: &Instead<'_>, depth: u32) -> Value {
+    fn operand(&self, operand: &'f Operand, place: usize, assumed: &Assumed<'_, 'f>, depth: u32) -> Value {
         match operand {
-            Operand::Name(name) => self.register(name, place, instead, depth),
+            Operand::Name(name) => self.register(name, place, assumed, depth),
             Operand::Immediate(Immediate::Int(value)) => Value::constant(*value as u64),
             Operand::Immediate(Immediate::F32(bits)) => Value::constant(u64::from(*bits)),
             Operand::Immediate(Immediate::F64(bits)) => Value::constant(*bits),
             Operand::Offset(name, offset) => {
-                self.register(name, place, instead, depth).map(|at| at.wrapping_add_signed(*offset))
+                self.register(name, place, assumed, depth).map(|at| at.wrapping_add_signed(*offset))
             }
             Operand::Address { base, offset } => {
                 let base =
-                    base.as_deref().map_or(Value::constant(0), |base| self.register(base, place, instead, depth));
+                    base.as_deref().map_or(Value::constant(0), |base| self.register(base, place, assumed, depth));
                 base.map(|at| at.wrapping_add_signed(*offset))
             }
             _ => Value::named(&format!("{operand:?}")),
         }
     }
 
-    /// Returns the value that instruction `at` leaves in the register `name`.
-    pub fn written(&self, at: usize, name: &'f str, instead: &Instead<'_>, depth: u32) -> Value {
-        let known = self.known.borrow().get(&(at, name)).copied();
-        if let Some(value) = known.filter(|_| instead.is_empty()) {
-            return value;
-        }
-        let value = self
-            .result(at, name, instead, depth)
-            // Nothing is known of it, but that it is not anything else.
-            .unwrap_or_else(|| Value::named(&format!("instruction {at} {name}")))
-            .masked(width(name));
-        if instead.is_empty() && depth < DEPTH_MAX / 2 {
-            self.known.borrow_mut().insert((at, name), value);
-        }
-        value
+    /// Returns the value that instruction `at` leaves in the register `name`, with others in place of some registers' values.
+    pub fn written(&self, at: usize, name: &'f str, instead: &[(&str, Value)]) -> Value {
+        let apart = RefCell::default();
+        let known = if instead.is_empty() { &self.known } else { &apart };
+        self.found(at, name, &Assumed { instead, known }, 0)
     }
 
-    fn result(&self, place: usize, name: &str, instead: &Instead<'_>, depth: u32) -> Option<Value> {
+    fn found(&self, at: usize, name: &'f str, assumed: &Assumed<'_, 'f>, depth: u32) -> Value {
+        let known = assumed.known.borrow().get(&(at, name)).copied();
+        known.unwrap_or_else(|| {
+            let value = self
+                .result(at, name, assumed, depth)
+                // Nothing is known of it, but that it is not anything else.
+                .unwrap_or_else(|| Value::named(&format!("instruction {at} {name}")))
+                .masked(width(name));
+            assumed.known.borrow_mut().insert((at, name), value);
+            value
+        })
+    }
+
+    fn result(&self, place: usize, name: &str, assumed: &Assumed<'_, 'f>, depth: u32) -> Option<Value> {
         let instruction = self.instructions[place];
         let mnemonic = instruction.opcode.split('.').next()?;
-        let of = |at: usize| instruction.operands.get(at).map(|one| self.operand(one, place, instead, depth));
+        let of = |at: usize| instruction.operands.get(at).map(|one| self.operand(one, place, assumed, depth));
         let ty = instruction.types().next_back();
         let bytes = ty.map_or(8, |ty| ty.size_bytes() as u8);
         let is_signed = ty.is_some_and(|ty| ty.name().starts_with('s'));
