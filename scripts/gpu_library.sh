@@ -11,7 +11,9 @@
 #
 # `beside-cubek` in BIN is timed too, if it is there: crates/reduction/examples/beside-cubek, built by hand.
 #
-# Afterwards copy OUT/h200*.json to measurements/library/, and run `cargo course bless`.
+# CARD in the environment is the card as the names of the records have it, default h200.
+#
+# Afterwards copy OUT/$CARD*.json to measurements/library/, and run `cargo course bless`.
 #
 # The suite runs twice: with the kernels that the crate has, and with those that NVRTC compiles, which is nvcc's toolkit's.
 #
@@ -29,7 +31,7 @@ if [[ ${1:-} == --build ]]; then
     exit 0
 fi
 if [[ $# -lt 1 || $# -gt 2 || $1 == -* ]]; then
-    sed -n '2,19s/^# \{0,1\}//p' "$0"
+    sed -n '2,21s/^# \{0,1\}//p' "$0"
     exit 2
 fi
 out=$1

@@ -2,6 +2,8 @@
 """Makes records of what scripts/gpu_library.sh timed: the library beside candle and torch, and beside cubek.
 
 Usage: python3 scripts/library_records.py FOLDER
+
+CARD in the environment is the card as the names of the files have it, default h200.
 """
 
 import datetime
@@ -21,6 +23,7 @@ def write(path, record):
 
 def main():
     folder = sys.argv[1]
+    card_name = os.environ.get("CARD", "h200")
 
     def read(name):
         with open(os.path.join(folder, f"{name}.json"), encoding="utf-8") as file:
@@ -33,9 +36,9 @@ def main():
     record = card | read("clock") | read("compare")
     torch = read("torch")
     record["gradients"] += torch["gradients"]
-    write(os.path.join(folder, "h200.json"), record | {"torch": torch["torch"]})
+    write(os.path.join(folder, f"{card_name}.json"), record | {"torch": torch["torch"]})
     if os.path.exists(os.path.join(folder, "cubek.json")):
-        write(os.path.join(folder, "h200-cubek.json"), card | read("cubek"))
+        write(os.path.join(folder, f"{card_name}-cubek.json"), card | read("cubek"))
 
 
 main()

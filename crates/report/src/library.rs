@@ -79,12 +79,15 @@ struct Case {
 /// A record that cannot be read.
 pub fn library(root: &Path) -> Result<Vec<(String, String)>> {
     let candle: Record = read(root, "h200.json")?;
+    let other: Record = read(root, "h100.json")?;
     let cubek: Contest = read(root, "h200-cubek.json")?;
     let mut facts = facts(&candle);
     facts.extend(contest_facts("", &candle.contest));
+    facts.extend(contest_facts("h100-", &other.contest));
     facts.extend(contest_facts("cubek-", &cubek));
     Ok(vec![
         ("beside.md".to_owned(), beside("candle", &candle.contest)),
+        ("beside-h100.md".to_owned(), beside("candle", &other.contest)),
         ("beside-cubek.md".to_owned(), beside("cubek", &cubek)),
         ("facts.md".to_owned(), facts_text(&facts)),
     ])
