@@ -147,7 +147,7 @@
         const code = trace.code.map((one) => lab.instruction(one, intern));
         const recorded = answer.recorded || lab.unpack(answer.words, trace.steps);
         const model = { data, variant, chosen, answer, launch, trace, code, recorded, words: answer.words, n: chosen.n, numberOf: intern };
-        for (const step of recorded) step.isFloat = code[step.pc].isFloat;
+        for (const step of recorded) ({ isFloat: step.isFloat, isDouble: step.isDouble } = code[step.pc]);
         model.threads = trace.block[0];
         model.warps = Math.ceil(model.threads / 32);
         model.isRacy = launch.faults.some((fault) => fault.code.endsWith("race"));

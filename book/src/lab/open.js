@@ -21,7 +21,7 @@
         const [[kind, row]] = Object.entries(values || { none: [] });
         if (kind === "predicate") words.push(row);
         if (kind === "bits32") lab.lanes(active, (lane) => words.push(row[lane]));
-        if (kind === "bits64") lab.lanes(active, (lane) => words.push(Number(row[lane]), 0));
+        if (kind === "bits64") lab.lanes(active, (lane) => words.push(Number(row[lane]), Math.floor(Number(row[lane]) / 2 ** 32)));
         return { form: { none: 0, predicate: 5, bits32: 2, bits64: 4 }[kind], values: at };
     };
 

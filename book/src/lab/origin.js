@@ -5,34 +5,43 @@
     "use strict";
     const lab = reductionLab;
 
-    // A graph of values. Number 0 is none; a value's number is higher than those of its parts.
+    // A graph of values of n inputs. Number 0 is none; a value's number is higher than those of its parts.
     class Values {
-        constructor() {
+        constructor(n) {
+            this.n = n;
             this.left = [0];
             this.right = [0];
             this.input = [-1];
             this.inputs = [0];
+            // Whether inputs are in it otherwise than as terms of a sum: differences, products and shifts by one another.
+            this.isMixed = [false];
         }
         leaf(index) {
             this.left.push(0);
             this.right.push(0);
             this.input.push(index);
+            this.isMixed.push(false);
             return this.inputs.push(1) - 1;
         }
         copy(of) {
-            return of ? this.#push(of, 0) : 0;
+            return of ? this.#push(of, 0, this.isMixed[of], this.inputs[of]) : 0;
         }
         join(a, b) {
             if (!a || !b) return a || b;
-            return this.#push(a, b);
+            return this.#push(a, b, this.isMixed[a] || this.isMixed[b], Math.min(this.n, this.inputs[a] + this.inputs[b]));
         }
-        #push(a, b) {
+        mix(a, b) {
+            if (!a || !b) return a || b;
+            return this.#push(a, b, true, Math.max(this.inputs[a], this.inputs[b]));
+        }
+        #push(a, b, isMixed, inputs) {
             this.left.push(a);
             this.right.push(b);
             this.input.push(-1);
-            return this.inputs.push(this.inputs[a] + this.inputs[b]) - 1;
+            this.isMixed.push(isMixed);
+            return this.inputs.push(inputs) - 1;
         }
-        // How often each of n inputs is in a value.
+        // How often each of n inputs is in a value; of a mixed one, whether it is.
         receipt(value, n) {
             const times = new Float64Array(value + 1);
             const found = new Uint16Array(n);
@@ -45,7 +54,7 @@
                     times[this.right[at]] += times[at];
                 }
             }
-            return found;
+            return this.isMixed[value] ? found.map((times) => Math.min(times, 1)) : found;
         }
         // Which values are part of one of these.
         needed(ends) {
@@ -59,6 +68,9 @@
         }
     }
 
+    // Instructions that mix what two registers have of the input, where they add nothing.
+    const MIXES = /^(sub|mul|shl|shr|div)\b/;
+
     // The lane whose register a shuffle takes.
     const source = (mode, lane, by) => {
         if (mode === "down") return lane + by > 31 ? lane : lane + by;
@@ -70,7 +82,7 @@
     class Replay {
         constructor(model) {
             this.model = model;
-            this.values = new Values();
+            this.values = new Values(model.n);
             // Versions of words: a write makes a new one. 0 is what nobody wrote.
             this.versions = { value: [0], shown: [null], lastRead: [-1], writer: [-1] };
             // Where several blocks read a version: the last read of each block but the last.
@@ -157,19 +169,21 @@
                     const cell = this.#cell(step, access, lane, place * code.bytes);
                     const value = this.#row(step, register)[lane];
                     const shown = place === 0 ? lab.valueOf(this.model, step, lane) : null;
-                    this.#write(index, step, lane, cell, value, this.#told(shown, cell));
+                    this.#write(index, step, lane, cell, value, this.#told(shown, cell, step.isFloat || step.isDouble));
                 });
                 if (code.reads.length === 0) {
                     const cell = this.#cell(step, access, lane, 0);
-                    this.#write(index, step, lane, cell, 0, this.#told(lab.valueOf(this.model, step, lane), cell));
+                    this.#write(index, step, lane, cell, 0, this.#told(lab.valueOf(this.model, step, lane), cell, step.isFloat || step.isDouble));
                 }
             });
         }
-        // What a word says: a float's message holds its bits below the flag.
-        #told(shown, cell) {
+        // What a word says: a float may be written as its bits, and a message holds them below the flag.
+        #told(shown, cell, isKnown) {
             const { variant, buffers } = this.model;
-            const state = buffers.find((one) => one.name === "state" && cell >= one.first && cell < one.first + one.len);
-            return state && variant.type === "f32" && shown !== null ? lab.float(shown) : shown;
+            if (variant.type !== "f32" || isKnown || shown === null) return shown;
+            const buffer = buffers.find((one) => cell >= one.first && cell < one.first + one.len);
+            const holdsFloats = buffer && (buffer.name === "state" || buffer.name.startsWith("sums"));
+            return holdsFloats ? lab.float(shown) : shown;
         }
         #write(index, step, lane, cell, value, shown) {
             if (cell < 0) return;
@@ -261,11 +275,12 @@
             if (code.writes.length === 0) return;
             const to = this.#row(step, code.writes[0]);
             const from = code.reads.map((register) => this.#row(step, register));
+            const mixes = MIXES.test(code.opcode);
             lab.lanes(step.active, (lane) => {
                 let value = 0;
                 const taken = /^selp\b/.test(code.opcode) ? this.#selected(step, code, lane) : null;
                 if (taken !== null) value = taken < 0 ? 0 : this.values.copy(this.#row(step, taken)[lane]);
-                else for (const row of from) value = this.values.join(value, row[lane]);
+                else for (const row of from) value = mixes ? this.values.mix(value, row[lane]) : this.values.join(value, row[lane]);
                 to[lane] = value;
                 this.#made(step, lane, value);
             });

@@ -359,7 +359,8 @@
         if (focus) {
             const isLane = focus.cell === undefined;
             const held = isLane ? view.laneValue(focus.warp, focus.lane) : view.cell(focus.cell);
-            const values = { ...focus, value: held ? held.shown : "", inputs: held ? held.inputs : 0, n: model.n };
+            const inputs = held && held.inputs > 1 ? figure.receipt().filter((times) => times > 0).length : held ? held.inputs : 0;
+            const values = { ...focus, value: held ? held.shown : "", inputs, n: model.n };
             if (isLane) words = text(held ? "laneHolds" : "laneNothing", values);
             else words = text(!held ? "holdsNothing" : held.inputs > 1 ? "holds" : "holdsPlain", values);
         } else if (figure.at === figure.shown.to && result !== expected && !model.chosen.of && model.blocks.length === 1) {

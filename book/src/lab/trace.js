@@ -62,15 +62,23 @@
         return steps;
     };
 
-    const FLOAT = new DataView(new ArrayBuffer(4));
+    const FLOAT = new DataView(new ArrayBuffer(8));
     // The float that these 32 bits are.
     lab.float = (bits) => {
         FLOAT.setInt32(0, bits);
         return FLOAT.getFloat32(0);
     };
 
-    // The value that a step left in a lane, as a signed number, or as the float that its register holds; null where there is none.
+    const double = (low, high) => {
+        FLOAT.setInt32(0, high);
+        FLOAT.setInt32(4, low);
+        return FLOAT.getFloat64(0);
+    };
+
+    // The value that a step left in a lane, as a signed number, or as the float or double that its register holds; null where there is none.
     lab.value = (words, step, lane) => {
+        const at = step.form === 3 ? step.values : step.values + 2 * lab.count(step.active & ((1 << lane) - 1));
+        if (step.isDouble && (step.form === 3 || step.form === 4)) return double(words[at], words[at + 1]);
         const bits = bitsOf(words, step, lane);
         return step.isFloat && bits !== null ? lab.float(bits) : bits;
     };
@@ -106,7 +114,9 @@
         one.isWarpBarrier = /^bar\.warp\.sync/.test(opcode);
         one.isEnd = /^(ret|exit)/.test(opcode);
         // The register whose value is recorded.
-        one.isFloat = /^\{?%f\d/.test(kind === "store" || kind === "red" ? parts[1] || "" : parts[0] || "");
+        const recorded = (kind === "store" || kind === "red" ? parts[1] : parts[0]) || "";
+        one.isFloat = /^\{?%f\d/.test(recorded);
+        one.isDouble = /^\{?%fd\d/.test(recorded);
         if (kind === "store" || kind === "red") return { ...one, writes: [], reads: numbers(parts[1]) };
         if (kind === "none") return { ...one, writes: [], reads: [] };
         const reads = kind === "load" ? [] : parts.slice(1).flatMap(numbers);

@@ -317,9 +317,8 @@ impl<'k> Kernel<'k> {
         }
         match others[..] {
             [other] => {
-                let values = self.registers.writers[other]
-                    .iter()
-                    .map(|&writer| self.registers.written(writer, other, &[own]));
+                let values =
+                    self.registers.writers[other].iter().map(|&writer| self.registers.written(writer, other, &[own]));
                 values.map(|value| self.registers.written(at, register, &[own, (other, value)])).collect()
             }
             _ => vec![plain],

@@ -164,7 +164,9 @@ const compare = async (page, slug, cases, told) => {
                 if (!shown || model.resultCell < 0 || (figure.chosen.op ?? "sum") !== "sum") return null;
                 const held = view.cell(model.resultCell);
                 if (!held || held.shown === null) return null;
-                const times = model.replay.values.receipt(held.value, model.n);
+                const { values } = model.replay;
+                if (values.isMixed[held.value]) return null;
+                const times = values.receipt(held.value, model.n);
                 const { given, fill } = model.chosen;
                 const sum = times.reduce((sum, many, i) => sum + many * reductionLab.element(model.n, i, given, fill), 0);
                 return { sum: fill === undefined ? sum | 0 : sum, shown: held.shown };
