@@ -85,21 +85,19 @@ struct Lent {
     friend constexpr void get_property(const Lent&, cuda::mr::device_accessible) noexcept {}
 };
 
-// As above, in whatever order is fastest: the mode in which CUB's blocks add to the result by atomics. What it gives for
-// floats may differ from run to run.
-template<typename T>
-static int unordered(void* temp, size_t* temp_bytes, const void* in, void* out, long long n, void* stream)
+// As above, with what a caller asks of the order.
+template<typename T, typename Mode>
+static int sum_as(Mode mode, void* temp, size_t* temp_bytes, const void* in, void* out, long long n, void* stream)
 {
-    constexpr size_t ENOUGH = 1 << 16;
+    constexpr size_t ENOUGH = 1 << 20;
     if (temp == nullptr) {
         *temp_bytes = ENOUGH;
         return cudaSuccess;
     }
     try {
-        auto mode = cuda::execution::require(cuda::execution::determinism::not_guaranteed);
         auto lent = cuda::std::execution::prop{cuda::mr::get_memory_resource, Lent{temp, *temp_bytes}};
         auto on = cuda::stream_ref{static_cast<cudaStream_t>(stream)};
-        auto env = cuda::std::execution::env{on, lent, mode};
+        auto env = cuda::std::execution::env{on, lent, cuda::execution::require(mode)};
         const T* from = static_cast<const T*>(in);
         T* to = static_cast<T*>(out);
         return static_cast<int>(n <= INT_MAX ? cub::DeviceReduce::Sum(from, to, static_cast<int>(n), env)
@@ -109,15 +107,19 @@ static int unordered(void* temp, size_t* temp_bytes, const void* in, void* out, 
     }
 }
 
-#define UNORDERED(TYPE, T) \
-    extern "C" int cub_baseline_unordered_##TYPE(void* temp, size_t* temp_bytes, const void* in, void* out, long long n, \
-                                                 void* stream) \
+#define SUM_AS(NAME, MODE, TYPE, T) \
+    extern "C" int cub_baseline_##NAME##_##TYPE(void* temp, size_t* temp_bytes, const void* in, void* out, long long n, \
+                                                void* stream) \
     { \
-        return unordered<T>(temp, temp_bytes, in, out, n, stream); \
+        return sum_as<T>(cuda::execution::determinism::MODE, temp, temp_bytes, in, out, n, stream); \
     }
-UNORDERED(i32, int)
-UNORDERED(f32, float)
-UNORDERED(f64, double)
+// In whatever order is fastest: blocks add to the result by atomics, and what that gives for floats may differ from run to run.
+SUM_AS(unordered, not_guaranteed, i32, int)
+SUM_AS(unordered, not_guaranteed, f32, float)
+SUM_AS(unordered, not_guaranteed, f64, double)
+// The same bits on every card.
+SUM_AS(reproducible, gpu_to_gpu, f32, float)
+SUM_AS(reproducible, gpu_to_gpu, f64, double)
 #endif
 
 // "3.0.1"; valid until the next call.

@@ -8,6 +8,7 @@
 #          any machine: cargo build --release --workspace
 #   PARTS  in the environment: which parts to run, default "measure records ncu sanitizer", in this order
 #   CHAPTERS  in the environment: these chapters alone, for all parts but measure; default all
+#   CARD   in the environment: the card as the names of the files have it, default h200
 #   CCCL   in the environment: a folder with CCCL's sources (cub, thrust, libcudacxx), to measure against newer ones too, and
 #          against the mode that adds in any order if the toolkit's have none
 #
@@ -20,13 +21,13 @@
 set -euo pipefail
 
 if [[ $# -lt 1 || $# -gt 2 || $1 == -* ]]; then
-    sed -n '2,21s/^# \{0,1\}//p' "$0"
+    sed -n '2,22s/^# \{0,1\}//p' "$0"
     exit 2
 fi
 out=$1
 bin=${2:-target/release}
 parts=${PARTS:-measure records ncu sanitizer}
-name=h200 # of the files; the records themselves say what the card is
+name=${CARD:-h200} # of the files; the records themselves say what the card is
 
 metrics=$(IFS=,; echo \
     l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{ld,st,atom}.sum \

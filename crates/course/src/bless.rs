@@ -187,17 +187,19 @@ pub fn records(root: &Path) -> Result<Findings> {
     let mut findings = Findings::new("records");
     for lesson in lessons() {
         let slug = lesson.slug;
-        for name in [SIM, "h200", "h200-sweep", PROFILE] {
-            let path = lab::record::path(root, slug, name);
+        let of_cards =
+            lab::record::CARDS.iter().flat_map(|card| ["", "-sweep", PROFILE].map(|ending| format!("{card}{ending}")));
+        for name in std::iter::once(SIM.to_owned()).chain(of_cards) {
+            let path = lab::record::path(root, slug, &name);
             if !path.is_file() {
                 continue;
             }
             findings.examined += 1;
-            let stale = match name {
+            let stale = match name.as_str() {
                 // The simulator's is compared with its runs of today.
                 SIM => None,
-                PROFILE => report::ncu::load(root, slug, name)?.and_then(|record| record.stale),
-                _ => {
+                name if name.ends_with(PROFILE) => report::ncu::load(root, slug, name)?.and_then(|record| record.stale),
+                name => {
                     let record = lab::hardware::load(root, slug, name)?;
                     record.map(|record| record.stale(root)).transpose()?.flatten()
                 }
@@ -212,8 +214,8 @@ pub fn records(root: &Path) -> Result<Findings> {
 
 /// Name of the simulator's record.
 const SIM: &str = "sim";
-/// Name of a profiler's record.
-const PROFILE: &str = "h200-ncu";
+/// Ending of the name of a profiler's record.
+const PROFILE: &str = "-ncu";
 
 #[cfg(test)]
 mod tests {

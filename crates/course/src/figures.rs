@@ -52,7 +52,7 @@ pub struct Opening {
 }
 
 /// One run of each chapter with something to see. A chapter that is not here opens with its first variant.
-const OPENINGS: [Opening; 12] = [
+const OPENINGS: [Opening; 13] = [
     opening("ch01-naive", "interleaved_modulo", 128, 128),
     opening("ch02-divergence", "strided_index", 128, 128),
     opening("ch03-sequential", "sequential", 128, 128),
@@ -67,6 +67,7 @@ const OPENINGS: [Opening; 12] = [
     opening("ch10-rows", "thread_a_row", 2048, 256),
     opening("ch11-softmax", "softmax", 256, 256),
     opening("ch12-norms", "norm", 256, 256),
+    opening("ch13-accuracy", "exact", 512, 256),
 ];
 
 const fn opening(slug: &'static str, variant: &'static str, n: u64, block: u32) -> Opening {
@@ -140,8 +141,10 @@ impl Case {
         let ty = ty.name();
         // The arrays of sums are unwritten so far, and a kernel that reads them too early gets a finding.
         let sums = self.plan.sums.iter().enumerate().map(|(i, len)| format!("sums{i}={ty}[{len}]:zero(0)"));
-        let state = (self.plan.state_words > 0).then(|| format!("state=u64[{}]:zero", self.plan.state_words));
-        let takes_two = self.plan.passes.iter().any(|pass| pass.args.contains(&Arg::Other));
+        let uses = |arg: Arg| self.plan.passes.iter().any(|pass| pass.args.contains(&arg));
+        // A block that is alone is given the address of a state that it does not read.
+        let state = uses(Arg::State).then(|| format!("state=u64[{}]:zero", self.plan.state_words.max(1)));
+        let takes_two = uses(Arg::Other);
         let other = takes_two.then(|| format!("other={ty}[{}]:hash8", self.n));
         let input = self.fill.map_or_else(|| "hash8".to_owned(), |fill| format!("const({fill})"));
         let plain = std::iter::once(format!("in={ty}[{}]:{input}", self.n)).chain(other).chain(sums).chain(state);
@@ -150,9 +153,7 @@ impl Case {
             buffers.push(self::offsets(&offsets));
         }
         // Weights of 1 and biases of 0, so that what a reader sees is the element, and nothing else.
-        let (cols, uses) = (self.plan.layout.size().map_or(0, |size| size.1), |arg: Arg| {
-            self.plan.passes.iter().any(|pass| pass.args.contains(&arg))
-        });
+        let cols = self.plan.layout.size().map_or(0, |size| size.1);
         if uses(Arg::Weights) {
             buffers.push(json!({ "spec": format!("weights={ty}[{cols}]:zero"), "elements": vec![1; cols as usize] }));
         }
@@ -239,6 +240,9 @@ pub fn launch(pass: &Pass) -> Value {
     });
     if pass.geometry.cooperative {
         launch["cooperative"] = true.into();
+    }
+    if pass.geometry.shared_bytes > 0 {
+        launch["shared_bytes"] = pass.geometry.shared_bytes.into();
     }
     if pass.geometry.cluster > 1 {
         launch["cluster"] = json!([pass.geometry.cluster, 1, 1]);
@@ -462,10 +466,11 @@ fn entries(chapter: &Chapter) -> Vec<Entry<'_>> {
     let mut entries = Vec::new();
     let mut push = |name, variant, ty, op, cases| entries.push(Entry { name, variant, ty, op, cases });
     let (op, ty) = chapter.default_kind();
-    if op.has_bounds() {
+    if op.has_bounds() || ty != Type::I32 {
         for variant in chapter.variants {
             let mut cases = cases(variant, ty, op);
-            cases.retain(|case| case.grid.is_none() && case.n <= EXPONENTIALS_MAX);
+            // Blocks of a sum meet, and a reader may ask how many.
+            cases.retain(|case| (case.grid.is_none() || op == Op::Sum) && case.n <= EXPONENTIALS_MAX);
             push(variant.name.to_owned(), variant, ty, op, cases);
         }
         return entries;

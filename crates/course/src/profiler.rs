@@ -12,7 +12,11 @@ fn the_simulator_counts_what_the_profiler_read() {
     let root = built_root();
     let mut launches = 0;
     for lesson in lessons() {
-        let Some(record) = ncu::load(&root, lesson.slug, "h200-ncu").unwrap() else { continue };
+        let Some(record) =
+            ncu::load(&root, lesson.slug, &lab::record::card_record(&root, lesson.slug, "-ncu")).unwrap()
+        else {
+            continue;
+        };
         launches += record.cases.len();
         let comparison = ncu::compare(lesson, &root, &record).unwrap();
         let ncu::Comparison { compared, arbitrated, of_meetings, differences } = &comparison;

@@ -23,7 +23,8 @@ pub fn fragments(root: &Path) -> Result<Vec<(String, String)>> {
 pub fn contests(root: &Path) -> Result<Vec<(String, String)>> {
     let mut files = Vec::new();
     for table in ContestTable::all(root)? {
-        let of_chapter = report::chapter_contest(&table, root)?.into_iter();
+        let Some(lesson) = lessons().into_iter().find(|lesson| lesson.slug == table.chapter) else { continue };
+        let of_chapter = report::chapter_contest(&table, lesson, root)?.into_iter();
         files.extend(of_chapter.map(|(name, text)| (format!("{}/{name}", table.chapter), text)));
     }
     Ok(files)

@@ -150,6 +150,14 @@ impl Baseline {
         self.prepared(device, &unordered::<T>(), n)
     }
 
+    /// Prepares a sum like [`Baseline::sum`], whose bits are the same on every card.
+    ///
+    /// # Errors
+    /// As [`Baseline::sum`]; a library that has no such mode.
+    pub fn reproducible<T: Scalar>(&self, device: &Device, n: u64) -> Result<BaselineSum<'_, T>, Error> {
+        self.prepared(device, &format!("cub_baseline_reproducible_{}", T::NAME), n)
+    }
+
     /// Prepares a sum like [`Baseline::sum`], as in a program that sums once: each call asks for the size of the library's storage, allocates
     /// it, sums, gives it back and so waits. Not for graphs.
     ///

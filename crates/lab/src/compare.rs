@@ -73,7 +73,7 @@ fn simulated(runs: &[Run], root: &Path, slug: &str, variant: &str, ty: Type) -> 
 }
 
 fn measured(session: &Session<'_>, runs: &[Run], root: &Path, slug: &str, variant: &str) -> Result<Option<String>> {
-    let Some(record) = hardware::load_timed(root, slug, "h200")? else { return Ok(None) };
+    let Some(record) = hardware::load_timed(root, slug, &record::card_record(root, slug, ""))? else { return Ok(None) };
     let here = &session.device().description().name;
     if record.device != *here {
         return Ok(Some(format!(

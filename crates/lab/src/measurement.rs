@@ -38,6 +38,8 @@ pub const CUB: &str = "cub";
 /// CUB from the newest sources that have such a mode, allowed to add in any order: its floats may differ from run to run,
 /// which promises less than the champion does.
 pub const CUB_UNORDERED: &str = "cub_unordered";
+/// CUB from the newest sources that have such a mode, with the same bits on every card.
+pub const CUB_REPRODUCIBLE: &str = "cub_reproducible";
 /// CUB from newer sources.
 pub const CUB_NEWER: &str = "cub_newer";
 /// The champion after its state has been cleared, by a node of its own in the graph: for who does not keep it zero.

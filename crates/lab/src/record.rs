@@ -137,6 +137,15 @@ pub fn recorded(chapter: &Chapter, runs: &[Run]) -> SimRecord {
     }
 }
 
+/// Cards with records in the tree, as in the names of the files. A chapter's is that of the first which has one.
+pub const CARDS: [&str; 2] = ["h200", "h100"];
+
+/// Name of a chapter's record of a card with an ending, such as `-ncu`; of the first card if there is none.
+pub fn card_record(root: &Path, slug: &str, ending: &str) -> String {
+    let mut names = CARDS.iter().map(|card| format!("{card}{ending}"));
+    names.find(|name| path(root, slug, name).is_file()).unwrap_or_else(|| format!("{}{ending}", CARDS[0]))
+}
+
 /// `chapters/<slug>/data/<name>.json`
 pub fn path(root: &Path, slug: &str, name: &str) -> PathBuf {
     root.join("chapters").join(slug).join("data").join(format!("{name}.json"))

@@ -252,7 +252,7 @@ pub fn simulators_record(chapter: &Chapter) -> Result<()> {
     Ok(())
 }
 
-/// Replays `data/h200.json`; `None` while there is none.
+/// Replays the record of a GPU, `data/h200.json` for instance; `None` while there is none.
 ///
 /// # Errors
 /// Those of [`hardware::replay`].
@@ -260,8 +260,10 @@ pub fn simulators_record(chapter: &Chapter) -> Result<()> {
 /// # Panics
 /// If a case was wrong on the GPU and not announced to be, if one differs, or if there is none.
 pub fn gpus_record(chapter: &Chapter) -> Result<Option<Replay>> {
-    let Some(record) = hardware::load(&built_root(), chapter.slug, "h200")? else {
-        println!("skipped: no data/h200.json yet");
+    let Some(record) =
+        hardware::load(&built_root(), chapter.slug, &record::card_record(&built_root(), chapter.slug, ""))?
+    else {
+        println!("skipped: no record of a GPU yet");
         return Ok(None);
     };
     let replay = hardware::replay(chapter, &built_root(), &record)?;

@@ -33,6 +33,12 @@ pub struct ContestTable {
     /// Types that the kernels take and no row measures.
     #[serde(default)]
     pub unmeasured: Vec<Type>,
+    /// Kernels of this and other chapters that are timed beside, where they have the operation and type.
+    #[serde(default)]
+    pub beside: Vec<Beside>,
+    /// The card of the record that the page shows, as in the name of its file.
+    #[serde(default = "books")]
+    card: String,
     /// Rows and columns; empty for arrays.
     #[serde(default)]
     pub shapes: Vec<(u64, u64)>,
@@ -69,6 +75,16 @@ pub enum Library {
     Cub,
     /// Kernels written in Triton.
     Liger,
+}
+
+/// Kernels of one chapter.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Beside {
+    /// Slug of the chapter.
+    pub chapter: String,
+    /// Names of the variants.
+    pub variants: Vec<String>,
 }
 
 /// Operations of one type.
@@ -134,9 +150,9 @@ impl ContestTable {
         Ok(read)
     }
 
-    /// Name of the record of the book's card, without the ending: `h200-norms`.
+    /// Name of the record that the page shows, without the ending: `h200-norms`.
     pub fn record(&self) -> String {
-        format!("{}-{}", BOOKS, self.name)
+        format!("{}-{}", self.card, self.name)
     }
 
     /// Each operation and type once, in the order in which they are measured.
@@ -159,6 +175,10 @@ impl ContestTable {
     pub fn ops(&self) -> Vec<Op> {
         Op::ALL.iter().copied().filter(|&op| self.pairs().any(|(of, _)| of == op)).collect()
     }
+}
+
+fn books() -> String {
+    BOOKS.to_owned()
 }
 
 fn path(root: &Path, slug: &str) -> PathBuf {

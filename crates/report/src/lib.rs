@@ -4,11 +4,13 @@
 //! SimRecord, GpuRecord, Measurement, NcuRecord -> tables, SVG, facts -> book/src/generated
 //! ```
 
+mod accuracy;
 mod card;
 mod charts;
 mod contest_table;
 mod fact;
 mod facts;
+mod kinds;
 mod lead;
 mod library;
 mod loads;

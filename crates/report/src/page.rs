@@ -6,7 +6,7 @@ use std::path::Path;
 use device::{Choice, KernelSource, Schedule, SimOptions};
 use lab::hardware::{GpuRecord, PRIME};
 use lab::input::{self, SEED};
-use lab::record::{OPTIONS, full};
+use lab::record::{OPTIONS, card_record, full};
 use lab::show::{self, Shown};
 use lab::text::{day, grouped, per_cent, three_digits};
 use lab::{Chapter, Note, Result, Run, Session, Variant, chart, counts, hardware, mistake};
@@ -52,7 +52,7 @@ pub fn fragments(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(St
         facts.extend(more);
         files.push(("schedules.md".to_owned(), table));
     }
-    let measured = match hardware::load_timed(root, chapter.slug, "h200")? {
+    let measured = match hardware::load_timed(root, chapter.slug, &card_record(root, chapter.slug, ""))? {
         Some(record) => {
             let stale = record.stale(root)?;
             let (table, measured) =
@@ -63,7 +63,7 @@ pub fn fragments(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(St
         None => "*There is no record of a GPU for this chapter yet.*\n".to_owned(),
     };
     files.push(("h200.md".to_owned(), measured));
-    let profiled = match ncu::load(root, chapter.slug, "h200-ncu")? {
+    let profiled = match ncu::load(root, chapter.slug, &card_record(root, chapter.slug, "-ncu"))? {
         Some(record) => ncu::table(chapter, root, &record)?,
         None => "*No profiler has read this chapter's launches yet.*\n".to_owned(),
     };

@@ -199,7 +199,8 @@ fn x_ticks((from, to): (f64, f64)) -> Vec<i32> {
     (from..=to).step_by(step as usize).collect()
 }
 
-fn rule(ground: &Ground<'_>, ends: &[(i32, i32)], ink: f64) -> Result<()> {
+/// A thin line, so dark.
+pub(crate) fn rule(ground: &Ground<'_>, ends: &[(i32, i32)], ink: f64) -> Result<()> {
     drawn(ground.draw(&PathElement::new(ends.to_vec(), INK.mix(ink).stroke_width(1))))
 }
 

@@ -7,9 +7,11 @@ use lab::measurement::{CHAMPION, Contest, LOGS, Measurement, load};
 use lab::text::{per_cent, three_digits};
 use lab::{Chapter, Result, Type};
 
+use crate::accuracy::accuracy;
 use crate::charts::{charts, stages};
 use crate::contest_table::{BOOKS, ContestTable, Over};
 use crate::fact::facts_text;
+use crate::kinds::kinds;
 use crate::loads::loads;
 use crate::operators::operators;
 use crate::plot::power_of_two;
@@ -81,8 +83,12 @@ fn book_of(
 ///
 /// # Errors
 /// A record that cannot be read.
-pub fn chapter_contest(table: &ContestTable, root: &Path) -> Result<Vec<(String, String)>> {
-    let mut files = if table.over == Over::Arrays { operators(table, root)? } else { rows(table, root)? };
+pub fn chapter_contest(table: &ContestTable, chapter: &Chapter, root: &Path) -> Result<Vec<(String, String)>> {
+    let mut files = match table.over {
+        Over::Arrays if table.beside.is_empty() => operators(table, root)?,
+        Over::Arrays => [accuracy(table, root)?, kinds(chapter, root)?].concat(),
+        _ => rows(table, root)?,
+    };
     if !table.loads.is_empty() {
         files.extend(loads(root, &table.loads)?);
     }

@@ -3,14 +3,16 @@
 
 use anyhow::Result;
 use device::Device;
+use lab::bound::Rounding;
 use lab::element::Element;
 use lab::measurement::{ENTRANT, MeasuredCase, random_sizes};
+use lab::reference::{Reference, exact::rounded_once, reference_of};
 use lab::{Op, Session, input};
 use report::ContestTable;
 
 use super::bench::{Bench, Entrant, Input, Slices};
 use super::libraries::Libraries;
-use super::pool::Pool;
+use super::pool::{Pool, Slice};
 use super::task::Task;
 
 /// Sizes, as logarithms.
@@ -42,25 +44,53 @@ pub fn pool<T: Element>(device: &Device, op: Op, n_max: u64) -> Result<Pool<T>> 
 /// All entrants of one operator and size, replayed in turns and judged.
 pub fn contest<T: Element>(
     bench: &Bench,
-    session: &Session<'static>,
+    sessions: &[Session<'static>],
     libraries: &Libraries,
     pool: &Pool<T>,
     (table, task): (&ContestTable, &Task),
 ) -> Result<Vec<MeasuredCase>> {
     let (op, n) = (task.op, task.n);
-    let Some(variant) = session.chapter.variant(&task.variant) else { return Ok(Vec::new()) };
+    let of = |slug: &str| sessions.iter().find(|session| session.chapter.slug == slug);
+    let Some((session, variant)) = of(&table.chapter).and_then(|of| Some((of, of.chapter.variant(&task.variant)?)))
+    else {
+        return Ok(Vec::new());
+    };
     // The two inputs of a dot product are slices of one array.
     let in_all = if op.arrays() == 2 { 2 * task.second() } else { n };
     let cold = pool.slices(&bench.device, in_all, 0);
     if cold.is_empty() {
         return Ok(Vec::new());
     }
-    let references = pool.references_for(op, &cold, n);
+    let references = pool.references_for(op, &cold, n, reference_of);
     let mut entrants = vec![Entrant::ours(session, variant, task.options(), n)?.named(ENTRANT)];
+    for other in &table.beside {
+        let Some(session) = of(&other.chapter) else { continue };
+        let variants = other.variants.iter().filter_map(|name| session.chapter.variant(name));
+        for variant in variants.filter(|variant| variant.computes(op, T::TYPE)) {
+            entrants.push(Entrant::ours(session, variant, task.options(), n)?);
+        }
+    }
     entrants.extend(libraries.reductions::<T>(&bench.device, &table.chapter, op, n));
+    let exact = exact_references(&entrants, pool, op, &cold, n);
     bench.contest(
         &entrants,
         Slices { cold: &cold, to_destroy: &[], restore: None },
-        Input { n, offset: 0, references: &references },
+        Input { exact: &exact, ..Input::new(n, &references) },
     )
+}
+
+/// Results of the slices that are rounded once, if an entrant's are to be such.
+pub fn exact_references<T: Element>(
+    entrants: &[Entrant<'_, T>],
+    pool: &Pool<T>,
+    op: Op,
+    slices: &[Slice<'_, T>],
+    n: u64,
+) -> Vec<Reference> {
+    let is_exact = |entrant: &Entrant<'_, T>| entrant.plan().is_some_and(|plan| plan.rounding() == Rounding::EXACT);
+    if !T::TYPE.is_float() || !entrants.iter().any(is_exact) {
+        return Vec::new();
+    }
+    let once = |op, array: &_| rounded_once(op, array).unwrap_or_else(|| reference_of(op, array));
+    pool.references_for(op, slices, n, once)
 }

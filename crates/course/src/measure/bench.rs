@@ -114,8 +114,17 @@ pub struct Input<'r> {
     pub n: u64,
     /// Elements after an aligned address.
     pub offset: usize,
-    /// The sum of each slice.
+    /// The result of each slice.
     pub references: &'r [Reference],
+    /// The same, rounded once, for kernels whose additions are exact; empty if there are none.
+    pub exact: &'r [Reference],
+}
+
+impl<'r> Input<'r> {
+    /// An input of `n` aligned elements.
+    pub fn new(n: u64, references: &'r [Reference]) -> Self {
+        Input { n, offset: 0, references, exact: &[] }
+    }
 }
 
 /// Slices that the entrants read.
@@ -363,7 +372,9 @@ impl Bench {
             return Ok(Vec::new());
         };
         let (cold, references) = ([first; WARM_CALLS], [reference; WARM_CALLS]);
-        let (slices, input) = (Slices { cold: &cold, ..slices }, Input { references: &references, ..input });
+        let exact: Vec<Reference> = input.exact.first().into_iter().flat_map(|&one| [one; WARM_CALLS]).collect();
+        let slices = Slices { cold: &cold, ..slices };
+        let input = Input { references: &references, exact: &exact, ..input };
         self.judged(entrants, slices, input, Some(Contest::Warm), &self.replays(None))
     }
 
@@ -406,8 +417,11 @@ impl Bench {
         let multiprocessors = self.multiprocessors();
         let case = |(entrant, replayed): (&Entrant<'_, T>, &Replayed<T>)| {
             let mut case = entrant.case(contest.unwrap_or(entrant.contest), input);
-            let sums = replayed.outputs.iter().flat_map(|words| words.chunks(entrant.words()).zip(input.references));
-            judge(&mut case, (entrant.op, sums), entrant.rounding(input.n, multiprocessors));
+            let rounding = entrant.rounding(input.n, multiprocessors);
+            let is_exact = rounding == Rounding::EXACT && !input.exact.is_empty();
+            let references = if is_exact { input.exact } else { input.references };
+            let sums = replayed.outputs.iter().flat_map(|words| words.chunks(entrant.words()).zip(references));
+            judge(&mut case, (entrant.op, sums), rounding);
             set_times(&mut case, replayed.timing.as_ref());
             case
         };

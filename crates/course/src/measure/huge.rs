@@ -53,7 +53,7 @@ pub fn all(
         entrants.extend(of_library.into_iter().filter(|entrant| entrant.name != CUB_UNORDERED));
     }
     let slices = Slices { cold: &slices, to_destroy: &[], restore: None };
-    bench.contest(&entrants, slices, Input { n, offset: 0, references: &references })
+    bench.contest(&entrants, slices, Input::new(n, &references))
 }
 
 /// The sum of `n` numbers that begin with `values` and repeat them.

@@ -6,7 +6,9 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use device::{Baseline, Device, Segments};
 use lab::element::Element;
-use lab::measurement::{CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED, CUB_UNORDERED, CUB_WHOLE, Contest, Library};
+use lab::measurement::{
+    CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED, CUB_REPRODUCIBLE, CUB_UNORDERED, CUB_WHOLE, Contest, Library,
+};
 use lab::{Layout, Offsets, Op};
 
 use super::Options;
@@ -75,6 +77,10 @@ impl Libraries {
                 entrants.push(Entrant::library(*contest, name, chapter, reduction).computing(op));
             }
         }
+        // The newest that has a sum with the same bits on every card.
+        let alone = self.open.iter().rev().filter(|(contest, ..)| op == Op::Sum && *contest == Contest::Alone);
+        let sums = alone.filter_map(|(.., library)| library.reproducible::<T>(device, n).ok());
+        entrants.extend(sums.take(1).map(|sum| Entrant::library(Contest::Alone, CUB_REPRODUCIBLE, chapter, sum)));
         entrants
     }
 

@@ -122,7 +122,7 @@ pub fn contest<T: Element>(
     let results: Vec<&Buffer<T>> = arrays.iter().filter_map(Arrays::last).collect();
     let timed = (0..inputs.len()).map(|i| Ok(Timed::Launches(calls(i)?))).collect::<Result<Vec<_>>>()?;
     let timing = replay(bench, copying, timed, (&results, &judged))?;
-    let input = Input { n: task.n, offset: 0, references: &[] };
+    let input = Input::new(task.n, &[]);
     let mut case = empty_case(T::TYPE, Contest::Alone, ENTRANT, (task.op, &plan.layout), input);
     describe_plan(&mut case, session, &options, &plan);
     case.judged = rows.len() as u64;

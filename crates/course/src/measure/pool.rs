@@ -7,8 +7,8 @@ use std::ops::Range;
 use anyhow::Result;
 use device::{Buffer, Device};
 use lab::element::Element;
-use lab::reference::{Reference, reference_of, reference_of_slice};
-use lab::{Op, clock, input};
+use lab::reference::{Reference, reference_of_slice};
+use lab::{Array, Op, clock, input};
 
 use super::bench::SECOND_ALIGNMENT;
 
@@ -80,15 +80,21 @@ impl<T: Element> Pool<T> {
         slices.iter().map(|&(_, start)| *known.entry(start).or_insert_with(|| of_start(start))).collect()
     }
 
-    /// Right results of `op` over each of these slices of `n` elements, computed by all cores.
-    pub fn references_for(&self, op: Op, slices: &[Slice<'_, T>], n: u64) -> Vec<Reference> {
+    /// Results of `op` over each of these slices of `n` elements, as `reference` has them, computed by all cores.
+    pub fn references_for(
+        &self,
+        op: Op,
+        slices: &[Slice<'_, T>],
+        n: u64,
+        reference: impl Fn(Op, &Array) -> Reference + Sync,
+    ) -> Vec<Reference> {
         let part = |start: usize| {
             if op.arrays() == 2 {
                 let second = start + (n as usize).next_multiple_of(SECOND_ALIGNMENT);
                 let both = [&self.values[start..start + n as usize], &self.values[second..second + n as usize]];
-                return reference_of(op, &T::array(both.concat()));
+                return reference(op, &T::array(both.concat()));
             }
-            reference_of(op, &T::array(self.values[start..start + n as usize].to_vec()))
+            reference(op, &T::array(self.values[start..start + n as usize].to_vec()))
         };
         let mut starts: Vec<usize> = slices.iter().map(|&(_, start)| start).collect();
         starts.sort_unstable();

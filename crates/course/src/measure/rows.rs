@@ -45,7 +45,7 @@ pub fn contest<T: Element>(
     let mut judge = Judge::new(pool, task.op, layout);
     let mut cases = Vec::new();
     for (entrant, replayed) in entrants.iter().zip(&replayed) {
-        let mut case = entrant.case(Contest::Alone, Input { n, offset: 0, references: &[] });
+        let mut case = entrant.case(Contest::Alone, Input::new(n, &[]));
         case.offsets = task.offsets.map(str::to_owned);
         let rounding = entrant.rounding(n, bench.multiprocessors());
         judge.judge(&mut case, replayed, bench.graph_slices(&cold), (entrant.words(), rounding));

@@ -11,9 +11,10 @@ use lab::element::Element;
 use lab::measurement::{
     self, ABLATIONS, CHAMPION, Contest, HOST_SIZES, MeasuredCase, Measurement, NOT_AHEAD, WITH_MEMSET,
 };
-use lab::{LaunchOptions, Per, Session, Type, Variant, kernels};
+use lab::{LaunchOptions, Op, Per, Session, Type, Variant, kernels};
 use report::ContestTable;
 
+use super::arrays;
 use super::bench::{Bench, Entrant, Input, Slices, State, champion};
 use super::libraries::{CONTEST, Libraries};
 use super::matrices::KERNELS as COPYING;
@@ -261,7 +262,7 @@ impl<'o> Suite<'o> {
         let (to_destroy, restore) = pool.slices_to_destroy(device, n, 0);
         let slices = Slices { cold: &cold, to_destroy: &to_destroy, restore };
         let references = pool.references(&cold, n);
-        let input = Input { n, offset: 0, references: &references };
+        let input = Input::new(n, &references);
         let is_kept = |entrant: &Entrant<'_, T>| {
             let failed = |f: &&(Contest, String, &str)| {
                 (f.0, f.1.as_str(), f.2) == (entrant.contest, entrant.name.as_str(), T::NAME)
@@ -272,6 +273,8 @@ impl<'o> Suite<'o> {
         if entrants.is_empty() {
             return Ok(Group::default());
         }
+        let exact = arrays::exact_references(&entrants, pool, Op::Sum, &cold, n);
+        let input = Input { exact: &exact, ..input };
         let (mut cases, failed, entrants) = self.without_failures(entrants, slices, input)?;
         if n.is_power_of_two() && self.bench.stays_warm(n * T::BYTES as u64) {
             let is_warm = |entrant: &Entrant<'_, T>| {
@@ -378,7 +381,7 @@ impl<'o> Suite<'o> {
                 let references = pool.references(&cold, n);
                 let entrant = champion(Entrant::ours(session, variant, LaunchOptions::default(), n)?);
                 let slices = Slices { cold: &cold, to_destroy: &[], restore: None };
-                self.bench.contest(&[entrant], slices, Input { n, offset, references: &references })
+                self.bench.contest(&[entrant], slices, Input { offset, ..Input::new(n, &references) })
             };
             let measured = measured();
             let cases = self.attempt(&format!("{CHAMPION} {} n = {n} offset {offset}", T::NAME), measured)?;
@@ -395,8 +398,7 @@ impl<'o> Suite<'o> {
             let cold = pool.slices(&self.bench.device, n, 0);
             let cold = &cold[..cold.len().min(1)];
             let references = pool.references(cold, n);
-            let (slices, input) =
-                (Slices { cold, to_destroy: &[], restore: None }, Input { n, offset: 0, references: &references });
+            let (slices, input) = (Slices { cold, to_destroy: &[], restore: None }, Input::new(n, &references));
             let entrants = host::entrants::<T>(&self.bench, ours, &self.libraries, n)?;
             let cases = entrants.iter().map(|entrant| self.bench.host(entrant, slices, input));
             Ok(cases.collect::<Result<Vec<_>>>()?.concat())

@@ -1,0 +1,3 @@
+//! Tests that every chapter has, then this one's own.
+
+lab::chapter_tests!(ch13_accuracy::CHAPTER);

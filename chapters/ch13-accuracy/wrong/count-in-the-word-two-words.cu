@@ -1,0 +1,36 @@
+// One word holds the sum and says when it is whole: the count is in a word of its own.
+//
+// Each thread adds up every (gridDim.x * blockDim.x)-th element. state[0] is 0 before the first launch;
+// the second one gets what the first leaves.
+
+using u64 = unsigned long long;
+
+// The block's sum, right in thread 0. Blocks are a multiple of 32 threads.
+__device__ unsigned int block_sum(unsigned int value) {
+    __shared__ unsigned int of_warps[32];
+    unsigned int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    value = __reduce_add_sync(0xffffffff, value);
+    if (lane == 0) of_warps[warp] = value;
+    __syncthreads();
+    unsigned int mine = lane < blockDim.x / 32 ? of_warps[lane] : 0;
+    return __reduce_add_sync(0xffffffff, mine);
+}
+
+extern "C" __global__ void count_in_the_word_i32(
+    const unsigned int* in, unsigned int* out, unsigned int n, u64* state) {
+    unsigned int sum = 0;
+    for (unsigned int i = blockIdx.x * blockDim.x + threadIdx.x; i < n;
+         i += gridDim.x * blockDim.x)
+        sum += in[i];
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) {
+        atomicAdd(state, static_cast<u64>(sum));
+        __threadfence();
+        u64 ticket = atomicAdd(state + 1, 1ull);
+        __threadfence();
+        if (ticket == gridDim.x - 1) {
+            *out = static_cast<unsigned int>(atomicExch(state, 0ull));
+            atomicExch(state + 1, 0ull);
+        }
+    }
+}
