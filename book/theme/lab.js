@@ -10,7 +10,7 @@
     const root = typeof path_to_root === "string" ? path_to_root : "";
     const parts = [
         "words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "does", "say", "stage", "timeline", "seeds", "ask", "compare", "registers", "resident", "input", "table",
-        "blocks", "edit", "link", "open", "parts", "first", "figure", "idea", "idea-operator", "idea-rows", "idea-softmax", "idea-norm",
+        "blocks", "edit", "link", "open", "parts", "first", "figure", "idea", "idea-operator", "idea-rows", "idea-softmax", "idea-norm", "idea-accuracy",
     ];
     // `cargo course book` packs them into one script, and says so here.
     const isPacked = false;

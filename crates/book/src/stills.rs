@@ -24,7 +24,7 @@ const OF_LABS: [&str; 13] = [
     "figure",
 ];
 /// Scripts of the figures with numbers to change.
-const OF_IDEAS: [&str; 5] = ["idea", "idea-operator", "idea-rows", "idea-softmax", "idea-norm"];
+const OF_IDEAS: [&str; 6] = ["idea", "idea-operator", "idea-rows", "idea-softmax", "idea-norm", "idea-accuracy"];
 /// Scripts that only draw still figures.
 const OF_STILLS: [&str; 19] = [
     "words",

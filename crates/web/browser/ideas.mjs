@@ -55,6 +55,17 @@ export const touched = async (page, told) => {
         judge("the text of the slider", await figure.locator('[data-set="cols"]').getAttribute("aria-valuetext"), "1");
         return 1;
     }
+    if (name === "accuracy") {
+        judge("the exact sum", (await shown(figure)).result, "7.75");
+        await reach('[data-set="order"]');
+        await page.keyboard.press("ArrowDown");
+        const { say, result } = await shown(figure);
+        judge("the exact sum from the end", result, "7.75");
+        if (!say.includes("plain sum is 0.")) told(`the figure accuracy says “${say}” of the sum from the end`);
+        await put(3, [..."nan"]);
+        judge("the sum of a NaN", (await shown(figure)).result, "NaN");
+        return 1;
+    }
     await put(3, [..."1000"]);
     let { x, rows, say, result } = await shown(figure);
     judge("the number at place 3", x[3], "1000");

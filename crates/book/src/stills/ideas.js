@@ -11,6 +11,7 @@
     idea("operator");
     idea("softmax");
     idea("norm");
+    idea("accuracy");
     // The map of the plan: an area for each way to take a row, and its name.
     idea("rows", () => {
         const { plan, stops, most, areas } = JSON.parse(rowsMap());

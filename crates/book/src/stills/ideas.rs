@@ -1,6 +1,8 @@
 //! Numbers of the small figures at the top of part two's chapters, held to doubles.
 
 use course::workspace;
+use lab::reference::exact::rounded_once;
+use lab::{Array, Op};
 use serde_json::Value;
 
 use super::Scripts;
@@ -108,6 +110,33 @@ fn norms_are_those_of_doubles() {
         for (i, x) in x.into_iter().enumerate() {
             near(numbers(&found["layered"])[i], (x - mu) / (variance + epsilon).sqrt(), 1.0);
             near(numbers(&found["scaled"])[i], x / (square + epsilon).sqrt(), 1.0);
+        }
+    }
+}
+
+#[test]
+fn an_exact_sum_is_rounded_once_and_a_plain_one_each_time() {
+    let scripts = Scripts::load(&workspace::root().unwrap()).unwrap();
+    let all = rows().into_iter().chain([
+        [1e8, 1.0, 1.0, 3.0, -1e8, 0.5, 2.0, 0.25],
+        [16_777_216.0, 1.0, 1e-45, 0.0, 0.0, 0.0, 0.0, 0.0],
+        [f32::MAX, f32::MAX, -f32::MAX, 1.0, -f32::MAX, f32::from_bits(3), 1.0, -2.0],
+        [-0.0; 8],
+    ]);
+    let orders = [("forwards", [0, 1, 2, 3, 4, 5, 6, 7]), ("backwards", [7, 6, 5, 4, 3, 2, 1, 0])];
+    for (row, (order, places)) in all.flat_map(|row| orders.map(|order| (row, order))) {
+        let found = computed(&scripts, "accuracy", &some(row), &format!("order: \"{order}\""));
+        let right = rounded_once(Op::Sum, &Array::F32(row.to_vec())).unwrap().expected.to_f64();
+        let exact = number(&found["exact"]);
+        assert!(exact == right || (exact.is_nan() && right.is_nan()), "{row:?}: {exact}, not {right}");
+        let plain = places.iter().fold(-0.0, |sum: f32, &i| sum + row[i]);
+        near(number(&found["last"]), f64::from(plain), 0.0);
+        for (place, &i) in found["places"].as_array().unwrap().iter().zip(&places) {
+            let bits = row[i].to_bits();
+            if row[i].is_finite() {
+                let of = |name: &str| number(&place[name]) as u32;
+                assert_eq!((of("slot"), of("shift")), (bits >> 28, bits >> 23 & 31), "{}", row[i]);
+            }
         }
     }
 }
