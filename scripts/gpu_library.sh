@@ -7,6 +7,7 @@
 #   BIN    folder with `library` (the suite) and the examples, default target/release/gpu; build them first, on any machine:
 #          scripts/gpu_library.sh --build
 #   CALLS  in the environment: random calls, default 1000
+#   EXACT  in the environment: arrays of random bit patterns whose sums are held to arbitrary precision, default 6250
 #   CANDLE in the environment: folder with the sources of candle-kernels (0.11.1), whose kernels are timed beside ours on the same arrays
 #
 # `beside-cubek` in BIN is timed too, if it is there: crates/reduction/examples/beside-cubek, built by hand.
@@ -31,7 +32,7 @@ if [[ ${1:-} == --build ]]; then
     exit 0
 fi
 if [[ $# -lt 1 || $# -gt 2 || $1 == -* ]]; then
-    sed -n '2,21s/^# \{0,1\}//p' "$0"
+    sed -n '2,22s/^# \{0,1\}//p' "$0"
     exit 2
 fi
 out=$1
@@ -51,7 +52,7 @@ into() {
     tail -n 2 "$file"
 }
 on_gpu=(env REDUCTION_ON_GPU=1)
-own=("$bin/library" --test-threads=1 families:: axes:: many:: offsets:: loss:: masked:: normalise:: quantised:: gpu::)
+own=("$bin/library" --test-threads=1 families:: axes:: many:: offsets:: loss:: masked:: normalise:: quantised:: exact:: gpu::)
 
 use_toolkit
 
@@ -76,6 +77,9 @@ into suite_compiled.txt "the suite with kernels that are compiled" 400 "${compil
 into gpu_compiled.txt "streams and graphs with kernels that are compiled" 60 "${compiled[@]}" --test-threads=1 gpu::
 into random.txt "${CALLS:-1000} random calls" 300 "${on_gpu[@]}" PROPTEST_CASES=$((${CALLS:-1000} / 4)) \
     "$bin/library" --test-threads=1 properties::any_layout
+# Four types and four operations each, over any bit patterns and their negatives.
+into exact.txt "${EXACT:-6250} times 16 exact results" 300 "${on_gpu[@]}" PROPTEST_CASES="${EXACT:-6250}" \
+    "$bin/library" --test-threads=4 exact::any_bits
 for tool in memcheck racecheck initcheck synccheck; do
     into "$tool.txt" "compute-sanitizer $tool" 300 "${on_gpu[@]}" compute-sanitizer --tool "$tool" --error-exitcode 9 \
         "$bin/library" --test-threads=1 families::a_workspace families::labels many:: offsets:: gpu::streams
