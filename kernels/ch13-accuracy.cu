@@ -262,6 +262,15 @@ __device__ float widen(f16 x) {
     return wide;
 }
 
+// Sums of numbers below 2^52 of either sign over a warp, by two of 32 bits.
+__device__ u64 warp_sum(u64 x) {
+    constexpr unsigned int BITS = 27, LOW = (1 << BITS) - 1;
+    x += 1ull << 52;
+    u64 low = __reduce_add_sync(FULL, static_cast<unsigned int>(x) & LOW);
+    u64 high = __reduce_add_sync(FULL, static_cast<unsigned int>(x >> BITS));
+    return low + (high << BITS) - (1ull << 57);
+}
+
 // ANCHOR: integer
 // A float is an integer of 24 bits times a power of two. In units of 2^-150,
 // half the smallest float, the power is the exponent as it is stored. A
@@ -297,7 +306,6 @@ template <unsigned int BLOCK> struct FloatSlots {
     using Slot = u64;
     static constexpr unsigned int SLOTS = 18, PLACES = 9;
     static constexpr unsigned int DIGITS = 2, STEP = 1, LIMBS = 11;
-    static constexpr bool SIGNED = false;
     static constexpr int UNIT = -150;
     static constexpr unsigned int CARRY_AFTER = 511; // 2^24 2^31 2^9 = 2^64
 
@@ -330,10 +338,22 @@ template <unsigned int BLOCK> struct FloatSlots {
                                            unsigned int side) {
         return place < 8 ? 8 * side + place : 16 + side;
     }
-    static __device__ u64 digit(Slot slot, unsigned int k) {
-        return k ? slot >> 32 : slot & FULL;
+    // A block's sum of the slots of one place, positive less negative: digits
+    // of 32 bits and more, in all lanes of a warp.
+    static __device__ void sum(const Slot* slots, unsigned int place,
+                               u64 (&digits)[DIGITS]) {
+        const Slot* up = slots + slot_at(place, 0) * BLOCK;
+        const Slot* down = slots + slot_at(place, 1) * BLOCK;
+        u64 low = 0, high = 0;
+#pragma unroll 8
+        for (unsigned int t = threadIdx.x % WARP; t < BLOCK; t += WARP) {
+            low += (up[t] & FULL) - (down[t] & FULL);
+            high += (up[t] >> 32) - (down[t] >> 32);
+        }
+        digits[0] = warp_sum(low);
+        digits[1] = warp_sum(high);
     }
-    static __device__ bool is_negative(Slot) { return false; }
+    static __device__ double witness(const Slot*) { return 0; }
 };
 // ANCHOR_END: slots
 
@@ -347,8 +367,7 @@ __device__ Int128 sum_of(Int128 a, u64 low, u64 high) {
 template <unsigned int BLOCK, unsigned int WIDTHS> struct DoubleSlots {
     using Slot = Int128;
     static constexpr unsigned int SLOTS = WIDTHS + 1, PLACES = SLOTS;
-    static constexpr unsigned int DIGITS = 4, STEP = 2, LIMBS = 2 * SLOTS + 1;
-    static constexpr bool SIGNED = true;
+    static constexpr unsigned int DIGITS = 5, STEP = 2, LIMBS = 2 * SLOTS + 1;
     static constexpr int UNIT = WIDTHS == 32 ? -1075 : -2150;
     static constexpr unsigned int CARRY_AFTER = 2047; // 2^53 2^63 2^11 = 2^127
 
@@ -375,51 +394,146 @@ template <unsigned int BLOCK, unsigned int WIDTHS> struct DoubleSlots {
             mine[place * BLOCK] = sum;
         }
     }
-    static __device__ unsigned int slot_at(unsigned int place, unsigned int) {
-        return place;
+    // The last digit takes 1 for each negative number.
+    static __device__ void sum(const Slot* slots, unsigned int place,
+                               u64 (&digits)[DIGITS]) {
+        u64 low = 0, high = 0, top = 0;
+#pragma unroll 4
+        for (unsigned int t = threadIdx.x % WARP; t < BLOCK; t += WARP) {
+            Slot slot = slots[place * BLOCK + t];
+            u64 sign = is_negative(slot) ? ~0ull : 0;
+            asm("add.cc.u64 %0, %0, %3;\n\taddc.cc.u64 %1, %1, %4;\n\t"
+                "addc.u64 %2, %2, %5;" : "+l"(low), "+l"(high), "+l"(top)
+                : "l"(slot.low), "l"(slot.high), "l"(sign));
+        }
+        digits[0] = warp_sum(low & FULL);
+        digits[1] = warp_sum(low >> 32);
+        digits[2] = warp_sum(high & FULL);
+        digits[3] = warp_sum(high >> 32);
+        digits[4] = warp_sum(top);
     }
-    static __device__ u64 digit(Slot slot, unsigned int k) {
-        u64 half = k < 2 ? slot.low : slot.high;
-        return k % 2 ? half >> 32 : half & FULL;
-    }
+    static __device__ double witness(const Slot*) { return 0; }
     static __device__ bool is_negative(Slot slot) {
         return static_cast<long long>(slot.high) < 0;
     }
+};
+
+// ANCHOR: short
+// The same for short floats: slots are floating-point numbers, and never
+// round. A double holds 2^13 f16, which are below 2^40 in units of 2^-24, or
+// 2^14 products of them, integers of 24 bits and 16 exponents. A float holds
+// 2^9 bf16, integers of 8 bits and 8 exponents; they are scaled down, to keep
+// their sums below infinity. Slots above these take what is carried.
+template <unsigned int BLOCK, typename Number, unsigned int COUNT>
+struct ShortSlots {
+    using Slot = Number;
+    static constexpr bool IS_F16 = COUNT == 1, IS_BF16 = sizeof(Number) == 4;
+    static constexpr unsigned int APART = IS_F16 ? 32 : 256 / COUNT; // bits
+    static constexpr unsigned int LOWEST = IS_F16 ? 126 : IS_BF16 ? 16 : 0;
+    static constexpr unsigned int A_LIMB = 32 / APART, BELOW = LOWEST / APART;
+    static constexpr unsigned int SLOTS = COUNT + A_LIMB;
+    static constexpr unsigned int PLACES = (BELOW + SLOTS - 1) / A_LIMB + 1;
+    static constexpr unsigned int DIGITS = 3, STEP = 1, LIMBS = 11;
+    static constexpr int UNIT = -150;
+    // The sum of 16 bytes of slots stays below 2^51, too.
+    static constexpr unsigned int CARRY_AFTER =
+        IS_F16 ? 1023 : IS_BF16 ? 511 : 2047;
+
+    static __device__ void add(Slot* mine, float x) {
+        unsigned int exponent = __float_as_uint(x) >> 23 & 255;
+        Slot& slot = mine[exponent * COUNT / 256 * BLOCK];
+        if (IS_BF16) slot = fmaf(x, 0x1p-16f, slot);
+        else slot += x;
+    }
+    // The unit of a slot is 2 to this power.
+    static __device__ int power(unsigned int s) {
+        return UNIT + static_cast<int>(APART * s + (IS_BF16 ? 0 : LOWEST));
+    }
+    // What is a multiple of the next slot's unit goes there, and less than
+    // three additions stay. An infinity stays where it is.
+    static __device__ __noinline__ void carry(Slot* mine) {
+        double below = 0;
+#pragma unroll 4
+        for (unsigned int s = 0; s < SLOTS; s++) {
+            double number = mine[s * BLOCK];
+            double rounder = two_to(power(s + 1) + 52) * 1.5;
+            bool stays = s + 1 == SLOTS || number - number != 0;
+            double up = stays ? 0 : number + rounder - rounder;
+            mine[s * BLOCK] = number - up + below;
+            below = up;
+        }
+    }
+    // Numbers become integers by an addition that rounds nothing.
+    static __device__ void sum(const Slot* slots, unsigned int place,
+                               u64 (&digits)[DIGITS]) {
+        constexpr unsigned int EACH = sizeof(uint4) / sizeof(Slot);
+        constexpr double ADDED = 0x1.8p52;
+        for (u64& digit : digits) digit = 0;
+        for (unsigned int k = 0; k < A_LIMB; k++) {
+            unsigned int s = place * A_LIMB + k - BELOW;
+            if (s >= SLOTS) continue;
+            auto vectors = reinterpret_cast<const uint4*>(slots + s * BLOCK);
+            double scale = two_to(-power(s));
+            u64 sum = 0;
+#pragma unroll 4
+            for (unsigned int t = threadIdx.x % WARP; t < BLOCK / EACH;
+                 t += WARP) {
+                Slot numbers[EACH];
+                memcpy(numbers, vectors + t, sizeof(uint4));
+                double number = 0;
+                for (Slot one : numbers) number += one;
+                sum += __double_as_longlong(fma(number, scale, ADDED)) -
+                       __double_as_longlong(ADDED);
+            }
+            long long high = static_cast<long long>(sum) >> 32;
+            sum = warp_sum(sum & FULL) + (warp_sum(high) << 32);
+            unsigned int shift = (LOWEST + APART * s) % 32;
+            digits[0] += sum << shift & FULL;
+            digits[1] += sum << shift >> 32;
+            digits[2] += static_cast<long long>(sum) >> 32 >> (32 - shift);
+        }
+    }
+    // Infinities and NaNs are in the slot of the largest exponents.
+    static __device__ double witness(const Slot* mine) {
+        return mine[(COUNT - 1) * BLOCK];
+    }
+};
+// ANCHOR_END: short
+
+// Which slots take the numbers of a type.
+template <typename T, unsigned int BLOCK> struct SlotsOf {
+    using Slots = FloatSlots<BLOCK>;
+};
+template <unsigned int BLOCK> struct SlotsOf<double, BLOCK> {
+    using Slots = DoubleSlots<BLOCK, 32>;
+};
+template <unsigned int BLOCK> struct SlotsOf<bf16, BLOCK> {
+    using Slots = ShortSlots<BLOCK, float, 32>;
+};
+template <unsigned int BLOCK> struct SlotsOf<f16, BLOCK> {
+    using Slots = ShortSlots<BLOCK, double, 1>;
 };
 
 // ANCHOR: operators
 // What an element is to its slots. Each returns the number that it added.
 template <typename T> struct Sum {
     using In = T;
-    using Out = float;
+    using Out = decltype(widen(T()));
     static constexpr bool TWO_INPUTS = false;
     static constexpr unsigned int PIECES = 1;
-    template <unsigned int BLOCK> using Slots = FloatSlots<BLOCK>;
+    template <unsigned int BLOCK>
+    using Slots = typename SlotsOf<T, BLOCK>::Slots;
     template <class S>
-    static __device__ float add(typename S::Slot* mine, T x, T) {
+    static __device__ T add(typename S::Slot* mine, T x, T) {
         S::add(mine, widen(x));
-        return widen(x);
-    }
-};
-template <> struct Sum<double> {
-    using In = double;
-    using Out = double;
-    static constexpr bool TWO_INPUTS = false;
-    static constexpr unsigned int PIECES = 1;
-    template <unsigned int BLOCK> using Slots = DoubleSlots<BLOCK, 32>;
-    template <class S>
-    static __device__ double add(typename S::Slot* mine, double x, double) {
-        S::add(mine, x);
         return x;
     }
 };
 // Products that round nothing: of floats and bf16 in double, of f16 in float.
-template <typename T> struct Dot {
+template <typename T> struct Dot : Sum<double> {
     using In = T;
     using Out = float;
     static constexpr bool TWO_INPUTS = true;
-    static constexpr unsigned int PIECES = 1;
-    template <unsigned int BLOCK> using Slots = DoubleSlots<BLOCK, 32>;
     template <class S>
     static __device__ double add(typename S::Slot* mine, T x, T y) {
         double product = static_cast<double>(widen(x)) * widen(y);
@@ -427,8 +541,10 @@ template <typename T> struct Dot {
         return product;
     }
 };
-template <> struct Dot<f16> : Sum<f16> {
+template <> struct Dot<f16> : Sum<float> {
+    using In = f16;
     static constexpr bool TWO_INPUTS = true;
+    template <unsigned int BLOCK> using Slots = ShortSlots<BLOCK, double, 16>;
     template <class S>
     static __device__ float add(typename S::Slot* mine, f16 x, f16 y) {
         float product = widen(x) * widen(y);
@@ -466,25 +582,29 @@ template <typename T> struct SumOfSquares : Dot<T> {
 // ANCHOR: marks
 // What no integer says: whether there was a NaN or an infinity, and whether
 // all numbers were negative, -0 among them.
-template <typename V> struct Marks {
-    V witness = 0;
+struct Marks {
+    double witness = 0;
+    float of_floats = 0;
     unsigned int signs = FULL;
     // Scaled down, finite numbers add up to none that is infinite.
     __device__ void note(float x) {
-        witness = fmaf(x, 0x1p-60f, witness);
+        of_floats = fmaf(x, 0x1p-60f, of_floats);
         signs &= __float_as_uint(x);
     }
     __device__ void note(double x) {
         witness = fma(x, 0x1p-60, witness);
         signs &= __double2hiint(x);
     }
+    // Of short floats a slot is the witness.
+    __device__ void note(bf16 x) { signs &= x.bits << 16; }
+    __device__ void note(f16 x) { signs &= x.bits << 16; }
     // Some number is not negative; not all are below +infinity, or above
     // -infinity. A NaN is neither.
     __device__ unsigned int bits() {
-        constexpr V MOST = sizeof(V) == 4 ? V(3.4028234663852886e38)
-                                          : V(1.7976931348623157e308);
-        return (signs >> 31 ? 0 : 1) | (witness <= MOST ? 0 : 2) |
-               (witness >= -MOST ? 0 : 4);
+        constexpr double MOST = 1.7976931348623157e308;
+        double all = witness + of_floats;
+        return (signs >> 31 ? 0 : 1) | (all <= MOST ? 0 : 2) |
+               (all >= -MOST ? 0 : 4);
     }
 };
 // ANCHOR_END: marks
@@ -495,14 +615,6 @@ template <typename T> __device__ Elements<T> elements_of(uint4 v) {
     memcpy(&elements, &v, sizeof(v));
     return elements;
 }
-// Vectors of -0, which changes no sum and no mark.
-template <typename T> __device__ uint4 minus_zeros() {
-    constexpr unsigned int SIGN = 0x80000000;
-    constexpr unsigned int HIGH = sizeof(T) == 2 ? 0x80008000 : SIGN;
-    constexpr unsigned int LOW = sizeof(T) == 8 ? 0 : HIGH;
-    return make_uint4(LOW, HIGH, LOW, HIGH);
-}
-
 // How an input is shared out, as in chapter 9.
 enum Ways { ONE_TILE, MANY_TILES };
 
@@ -512,24 +624,28 @@ template <class Op, unsigned int BLOCK, unsigned int UNROLL, Ways WAYS>
 struct Share {
     using T = typename Op::In;
     using S = typename Op::template Slots<BLOCK>;
-    using V = decltype(Op::template add<S>(nullptr, T(), T()));
     static constexpr bool TWO = Op::TWO_INPUTS;
     static constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
     struct Tile { uint4 v[UNROLL], w[TWO ? UNROLL : 1]; };
     typename S::Slot* mine;
-    Marks<V> marks;
+    u64* state;
+    Marks marks;
     unsigned int added = 0;
 
     __device__ void clear() {
         for (unsigned int s = 0; s < S::SLOTS; s++)
             mine[s * BLOCK] = typename S::Slot();
+        // The words where blocks will meet come near meanwhile.
+        const u64* line = state + threadIdx.x * (LINE_BYTES / sizeof(u64));
+        if (line <= state + S::LIMBS && gridDim.x > 1)
+            asm volatile("prefetch.global.L2 [%0];" :: "l"(line));
     }
     // Carries before so many additions if they might overflow a slot.
     __device__ void room_for(unsigned int count) {
         added += count * Op::PIECES;
         if (added <= S::CARRY_AFTER) return;
         S::carry(mine);
-        added = count * Op::PIECES + 1; // what a carry leaves is less than one
+        added = count * Op::PIECES + 3; // a carry leaves less than three
     }
     __device__ void take(T x, T y) {
         marks.note(Op::template add<S>(mine, x, y));
@@ -550,18 +666,29 @@ struct Share {
             if (TWO) tile.w[k] = load_once(w + k * BLOCK);
         }
     }
-    // One tile, spread evenly over the blocks.
+    // Less than a tile for each block, spread evenly over the blocks.
+    static __device__ void load_spread(Tile& tile, const uint4* v,
+                                       const uint4* w, unsigned int vectors) {
+        unsigned int i = blockIdx.x * BLOCK + threadIdx.x;
+        for (unsigned int k = 0; k < UNROLL; k++, i += gridDim.x * BLOCK) {
+            if (i >= vectors) break;
+            tile.v[k] = load_once(v + i);
+            if (TWO) tile.w[k] = load_once(w + i);
+        }
+    }
+    __device__ void take_spread(const Tile& tile, unsigned int vectors) {
+        unsigned int i = blockIdx.x * BLOCK + threadIdx.x;
+        for (unsigned int k = 0; k < UNROLL; k++, i += gridDim.x * BLOCK) {
+            if (i >= vectors) break;
+            take(tile.v[k], tile.w[TWO ? k : 0]);
+        }
+    }
     __device__ void one_tile(const uint4* v, const uint4* w, u64 vectors) {
         Tile tile;
-        u64 i = blockIdx.x * BLOCK + threadIdx.x;
-        for (unsigned int k = 0; k < UNROLL; k++, i += gridDim.x * BLOCK) {
-            bool is_there = i < vectors;
-            tile.v[k] = is_there ? load_once(v + i) : minus_zeros<T>();
-            if (TWO) tile.w[k] = is_there ? load_once(w + i)
-                                          : make_uint4(0, 0, 0, 0);
-        }
+        load_spread(tile, v, w, static_cast<unsigned int>(vectors));
         clear();
-        take(tile);
+        added = UNROLL * PER_VECTOR;
+        take_spread(tile, static_cast<unsigned int>(vectors));
     }
     // Tiles in turns. One is on its way while the one before it is added,
     // and the first while the slots are cleared.
@@ -570,8 +697,9 @@ struct Share {
         u64 round = static_cast<u64>(gridDim.x) * TILE, done = round;
         u64 first = static_cast<u64>(blockIdx.x) * TILE + threadIdx.x;
         const uint4 *v_next = v + first, *w_next = w + first;
+        if (round > vectors) return one_tile(v, w, vectors);
         Tile tile;
-        if (done <= vectors) load(tile, v_next, w_next);
+        load(tile, v_next, w_next);
         clear();
 #pragma unroll 1
         for (; done + round <= vectors; done += round) {
@@ -582,16 +710,12 @@ struct Share {
             take(tile);
             tile = next;
         }
-        if (done <= vectors) take(tile);
-        else done = 0;
-        // What makes no whole round.
-        u64 i = done + blockIdx.x * BLOCK + threadIdx.x;
-#pragma unroll 1
-        for (; i < vectors; i += gridDim.x * BLOCK) {
-            room_for(PER_VECTOR);
-            take(load_once(v + i),
-                 TWO ? load_once(w + i) : make_uint4(0, 0, 0, 0));
-        }
+        Tile rest;
+        unsigned int left = static_cast<unsigned int>(vectors - done);
+        load_spread(rest, v + done, w + done, left);
+        take(tile);
+        room_for(UNROLL * PER_VECTOR);
+        take_spread(rest, left);
     }
     // Two inputs are read in vectors if they begin at the same offset within
     // 16 bytes, and otherwise by elements.
@@ -641,11 +765,15 @@ template <unsigned int LIMBS> struct Whole {
         limb[EACH - 1] &= FULL;
         return over;
     }
-    // Limbs of any size below 2^63 become limbs below 2^32.
-    __device__ void carry() {
+    // Limbs below 2^63 become limbs below 2^33.
+    __device__ void hand_on() {
         ripple(0);
         u64 up = __shfl_up_sync(FULL, cut(), 1);
         ripple(threadIdx.x % WARP ? up : 0);
+    }
+    // They become limbs below 2^32.
+    __device__ void carry() {
+        hand_on();
         // Now no lane hands on more than 1. Lanes that are full pass it on:
         // one addition, of bits that stand for lanes, finds who gets one.
         bool gives = cut(), is_full = true;
@@ -656,10 +784,18 @@ template <unsigned int LIMBS> struct Whole {
         ripple(getting >> threadIdx.x % WARP & 1);
         cut();
     }
+    // Turns all bits over and adds 1, which goes up to the first limb that
+    // was not 0.
     __device__ void negate() {
-        for (unsigned int j = 0; j < EACH; j++) limb[j] = ~limb[j] & FULL;
-        if (threadIdx.x % WARP == 0) limb[0]++;
-        carry();
+        bool is_zero = true;
+        for (unsigned int j = 0; j < EACH; j++) is_zero &= limb[j] == 0;
+        unsigned int others = ~__ballot_sync(FULL, is_zero);
+        bool one = (others & ((1u << threadIdx.x % WARP) - 1)) == 0;
+        for (unsigned int j = 0; j < EACH; j++) {
+            bool goes_on = one && limb[j] == 0;
+            limb[j] = (~limb[j] + one) & FULL;
+            one = goes_on;
+        }
     }
     __device__ bool is_negative() {
         constexpr unsigned int TOP = LIMBS - 1;
@@ -669,58 +805,35 @@ template <unsigned int LIMBS> struct Whole {
 // ANCHOR_END: whole
 
 // ANCHOR: collect
-// Sums of numbers below 2^52 over a warp, by two of 32 bits.
-__device__ u64 warp_sum(u64 x) {
-    constexpr unsigned int BITS = 26, LOW = (1 << BITS) - 1;
-    u64 low = __reduce_add_sync(FULL, static_cast<unsigned int>(x) & LOW);
-    u64 high = __reduce_add_sync(FULL, static_cast<unsigned int>(x >> BITS));
-    return low + (high << BITS);
-}
-
-// The sums of a block's slots, digits of 32 bits, by one warp a slot. The
-// last of a slot that has a sign counts its negative numbers.
-template <class S> using Found = u64[S::SLOTS][S::DIGITS + 1];
+// The sums of a block's slots: digits of either sign, by one warp a place.
+template <class S> using Found = u64[S::PLACES][S::DIGITS];
 template <class S, unsigned int BLOCK>
 __device__ void collect(const typename S::Slot* slots, Found<S>& found) {
-    unsigned int lane = threadIdx.x % WARP;
-    for (unsigned int s = threadIdx.x / WARP; s < S::SLOTS;
-         s += BLOCK / WARP) {
-        u64 digits[S::DIGITS] = {};
-        unsigned int negative = 0;
-#pragma unroll 8
-        for (unsigned int t = lane; t < BLOCK; t += WARP) {
-            typename S::Slot slot = slots[s * BLOCK + t];
-            for (unsigned int k = 0; k < S::DIGITS; k++)
-                digits[k] += S::digit(slot, k);
-            negative += S::is_negative(slot);
-        }
-        for (unsigned int k = 0; k < S::DIGITS; k++) {
-            u64 sum = warp_sum(digits[k]);
-            if (lane == 0) found[s][k] = sum;
-        }
-        negative = __reduce_add_sync(FULL, negative);
-        if (lane == 0) found[s][S::DIGITS] = negative;
+    for (unsigned int place = threadIdx.x / WARP; place < S::PLACES;
+         place += BLOCK / WARP) {
+        u64 digits[S::DIGITS];
+        S::sum(slots, place, digits);
+        if (threadIdx.x % WARP) continue;
+        for (unsigned int k = 0; k < S::DIGITS; k++)
+            found[place][k] = digits[k];
     }
 }
 
-// Their whole number. 2^46 more in each limb keeps all of them positive, and
-// 2^14 less in the one above makes up for it.
+// Their whole number, in limbs below 2^33. 2^46 more in each limb keeps all of
+// them positive, and 2^14 less in the one above makes up for it.
 template <class S>
 __device__ Whole<S::LIMBS> whole_of(const Found<S>& found) {
     Whole<S::LIMBS> whole;
     for (unsigned int j = 0; j < whole.EACH; j++) {
         unsigned int i = whole.first() + j;
-        u64 limb = (1ull << 46) - (i ? 1 << 14 : 0);
-        for (unsigned int k = 0; k < S::DIGITS + S::SIGNED; k++) {
+        whole.limb[j] = (1ull << 46) - (i ? 1 << 14 : 0);
+        for (unsigned int k = 0; k < S::DIGITS; k++) {
             unsigned int place = (i - k) / S::STEP;
             if (i < k || (i - k) % S::STEP || place >= S::PLACES) continue;
-            u64 digit = found[S::slot_at(place, 0)][k];
-            limb += S::SIGNED && k == S::DIGITS ? 0 - digit : digit;
-            if (!S::SIGNED) limb -= found[S::slot_at(place, 1)][k];
+            whole.limb[j] += found[place][k];
         }
-        whole.limb[j] = limb;
     }
-    whole.carry();
+    whole.hand_on();
     return whole;
 }
 // ANCHOR_END: collect
@@ -730,33 +843,46 @@ __device__ Whole<S::LIMBS> whole_of(const Found<S>& found) {
 // added theirs. Additions of integers may come in any order, and the last
 // to come needs no fence: a word that all have added to is whole.
 constexpr u64 ONE_MORE = 1ull << 48;
-__device__ u64 when_all_have_added(u64* word) {
+__device__ u64 look(const u64* word) {
     u64 seen;
-    do {
-        asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];"
-                     : "=l"(seen) : "l"(word) : "memory");
-    } while (seen / ONE_MORE < gridDim.x - 1);
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];"
+                 : "=l"(seen) : "l"(word) : "memory");
+    return seen;
+}
+__device__ void empty(u64* word) {
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;"
                  :: "l"(word), "l"(0ull) : "memory");
-    return seen % ONE_MORE;
 }
-// Adds up the blocks' numbers and marks in block 0. False in the others.
+// Adds up the blocks' numbers in block 0, and their marks, which are one
+// more word above the limbs. False in the other blocks.
 template <unsigned int LIMBS>
 __device__ bool meet(Whole<LIMBS>& whole, u64& marks, u64* state) {
-    if (gridDim.x == 1) return true;
-    bool marking = threadIdx.x == WARP - 1;
-    for (unsigned int j = 0; j < whole.EACH; j++) {
-        unsigned int i = whole.first() + j;
-        if (i >= LIMBS) continue;
-        if (blockIdx.x) atomicAdd(state + i, ONE_MORE + whole.limb[j]);
-        else whole.limb[j] += when_all_have_added(state + i);
-    }
+    constexpr unsigned int EACH = Whole<LIMBS>::EACH;
+    for (unsigned int j = 0; j < EACH; j++)
+        if (whole.first() + j == LIMBS) whole.limb[j] = marks;
+    unsigned int mine = min(EACH, LIMBS + 1 - min(whole.first(), LIMBS + 1));
+    u64* words = state + whole.first();
     if (blockIdx.x) {
-        if (marking) atomicAdd(state + LIMBS, ONE_MORE + marks);
+        for (unsigned int j = 0; j < EACH; j++)
+            if (j < mine) atomicAdd(words + j, ONE_MORE + whole.limb[j]);
         return false;
     }
-    if (marking) marks += when_all_have_added(state + LIMBS);
-    marks = __shfl_sync(FULL, marks, WARP - 1);
+    if (gridDim.x > 1) {
+        u64 seen[EACH];
+        bool all;
+        do {
+            all = true;
+            for (unsigned int j = 0; j < EACH; j++)
+                seen[j] = j < mine ? look(words + j) : ~0ull;
+            for (u64 word : seen) all &= word / ONE_MORE >= gridDim.x - 1;
+        } while (!all);
+        for (unsigned int j = 0; j < EACH; j++) {
+            if (j >= mine) break;
+            empty(words + j);
+            whole.limb[j] += seen[j] % ONE_MORE;
+        }
+    }
+    marks = __shfl_sync(FULL, whole.limb[LIMBS % EACH], LIMBS / EACH);
     whole.carry();
     return true;
 }
@@ -806,32 +932,39 @@ constexpr u64 AS_LIMBS = 0;
 
 template <class S, typename R>
 __device__ void write(Whole<S::LIMBS>& whole, u64 marks, void* out, u64 divisor) {
-    constexpr unsigned int LIMBS = S::LIMBS;
-    __shared__ unsigned int limbs[LIMBS];
-    __shared__ u64 rest;
-    unsigned int lane = threadIdx.x % WARP;
-    bool negative = whole.is_negative();
-    if (negative && divisor != AS_LIMBS) whole.negate();
-    int highest = -1, lowest = LIMBS;
-    unsigned int* words = static_cast<unsigned int*>(out);
-    for (unsigned int j = 0; j < whole.EACH; j++) {
-        int i = whole.first() + j;
-        if (i >= LIMBS) continue;
-        limbs[i] = static_cast<unsigned int>(whole.limb[j]);
-        if (divisor == AS_LIMBS) words[1 + i] = limbs[i];
-    }
+    constexpr int LIMBS = S::LIMBS, BELOW = 2; // zeros below the lowest limb
+    __shared__ unsigned int memory[BELOW + LIMBS];
+    __shared__ u64 of_division;
+    int lane = threadIdx.x % WARP;
     // Fields of 16 bits: how many blocks have set a mark.
     unsigned int set = (marks & 0xffff ? 1 : 0) | (marks >> 16 & 0xffff ? 2 : 0) | (marks >> 32 ? 4 : 0);
+    bool negative = whole.is_negative();
+    unsigned int* limbs = memory + BELOW;
     if (divisor == AS_LIMBS) {
-        if (lane == 0) words[0] = set;
-        return;
+        limbs = static_cast<unsigned int*>(out) + 1;
+        if (lane == 0) limbs[-1] = set;
+    } else {
+        if (negative) whole.negate();
+        if (lane < BELOW) memory[lane] = 0;
     }
-    __syncwarp();
-    if (lane == 0) rest = divisor > 1 ? divide<LIMBS>(limbs, divisor) : 0;
-    __syncwarp();
     for (unsigned int j = 0; j < whole.EACH; j++) {
         int i = whole.first() + j;
-        if (i >= LIMBS || limbs[i] == 0) continue;
+        if (i < LIMBS) limbs[i] = set & 6 ? 0 : static_cast<unsigned int>(whole.limb[j]);
+    }
+    if (divisor == AS_LIMBS) return;
+    __syncwarp();
+    bool rest = false;
+    if (divisor > 1) {
+        if (lane == 0) of_division = divide<LIMBS>(limbs, divisor);
+        __syncwarp();
+        rest = of_division;
+        for (unsigned int j = 0; j < whole.EACH; j++)
+            whole.limb[j] = limbs[min(static_cast<int>(whole.first() + j), LIMBS - 1)];
+    }
+    int highest = -1, lowest = LIMBS;
+    for (unsigned int j = 0; j < whole.EACH; j++) {
+        int i = whole.first() + j;
+        if (i >= LIMBS || whole.limb[j] == 0) continue;
         highest = i;
         lowest = min(lowest, i);
     }
@@ -845,8 +978,8 @@ __device__ void write(Whole<S::LIMBS>& whole, u64 marks, void* out, u64 divisor)
     } else if (highest < 0) {
         result = set == 0 || (rest && negative) ? -R(0) : R(0);
     } else {
-        u64 bits = static_cast<u64>(limbs[highest]) << 32 | (highest > 0 ? limbs[highest - 1] : 0);
-        unsigned int next = highest > 1 ? limbs[highest - 2] : 0;
+        u64 bits = static_cast<u64>(limbs[highest]) << 32 | limbs[highest - 1];
+        unsigned int next = limbs[highest - 2];
         int zeros = __clzll(bits);
         bits = bits << zeros | static_cast<u64>(next) << zeros >> 32;
         bool more = rest || next << zeros || lowest < highest - 2;
@@ -863,21 +996,22 @@ __device__ void exact(const typename Op::In* in, const typename Op::In* other,
     extern __shared__ __align__(16) unsigned char memory[];
     auto slots = reinterpret_cast<typename S::Slot*>(memory);
     __shared__ Found<S> found;
-    __shared__ unsigned int marks;
-    if (threadIdx.x == 0) marks = 0;
+    __shared__ unsigned int marks[WARP];
+    unsigned int lane = threadIdx.x % WARP;
 
-    A share;
-    share.mine = slots + threadIdx.x;
+    A share{slots + threadIdx.x, state};
     share.all(in, other, n);
+    share.marks.witness += S::witness(share.mine);
+    unsigned int mine = __reduce_or_sync(FULL, share.marks.bits());
+    if (lane == 0) marks[threadIdx.x / WARP] = mine;
     __syncthreads();
     collect<S, BLOCK>(slots, found);
-    unsigned int mine = __reduce_or_sync(FULL, share.marks.bits());
-    if (threadIdx.x % WARP == 0 && mine) atomicOr(&marks, mine);
     __syncthreads();
 
     if (threadIdx.x >= WARP) return;
+    mine = __reduce_or_sync(FULL, lane < BLOCK / WARP ? marks[lane] : 0);
     auto whole = whole_of<S>(found);
-    u64 of_block = (marks & 1) | (marks & 2) << 15 | u64(marks & 4) << 30;
+    u64 of_block = (mine & 1) | (mine & 2) << 15 | u64(mine & 4) << 30;
     if (meet<S::LIMBS>(whole, of_block, state))
         write<S, typename Op::Out>(whole, of_block, out, divisor);
 }
@@ -890,17 +1024,19 @@ __device__ void exact(const typename Op::In* in, const typename Op::In* other,
         const T* in, const T* other, void* out, u64 n, u64* state, u64 divisor) { \
         exact<OPERATOR<T>, BLOCK, UNROLL, WAYS>(in, other, out, n, state, divisor); \
     }
-EXACT(Sum, , float, f32, ONE_TILE, tile, 256, 2, 4)
-EXACT(Sum, , float, f32, MANY_TILES, tiles, 512, 4, 2)
-EXACT(Sum, , bf16, bf16, MANY_TILES, tiles, 512, 2, 2)
-EXACT(Sum, , f16, f16, MANY_TILES, tiles, 512, 2, 2)
-EXACT(Sum, , double, f64, MANY_TILES, tiles, 192, 4, 2)
-EXACT(Dot, _dot, float, f32, MANY_TILES, tiles, 192, 2, 2)
-EXACT(Dot, _dot, bf16, bf16, MANY_TILES, tiles, 192, 1, 2)
-EXACT(Dot, _dot, f16, f16, MANY_TILES, tiles, 512, 1, 2)
+EXACT(Sum, , float, f32, ONE_TILE, tile, 32, 4, 16)
+EXACT(Sum, , float, f32, ONE_TILE, tile, 288, 4, 4)
+EXACT(Sum, , float, f32, ONE_TILE, tile, 512, 4, 2)
+EXACT(Sum, , float, f32, MANY_TILES, tiles, 384, 4, 2)
+EXACT(Sum, , bf16, bf16, MANY_TILES, tiles, 512, 3, 2)
+EXACT(Sum, , f16, f16, MANY_TILES, tiles, 512, 4, 2)
+EXACT(Sum, , double, f64, MANY_TILES, tiles, 192, 6, 2)
+EXACT(Dot, _dot, float, f32, MANY_TILES, tiles, 192, 4, 2)
+EXACT(Dot, _dot, bf16, bf16, MANY_TILES, tiles, 192, 2, 2)
+EXACT(Dot, _dot, f16, f16, MANY_TILES, tiles, 384, 3, 2)
 EXACT(Dot, _dot, double, f64, MANY_TILES, tiles, 192, 2, 1)
-EXACT(SumOfSquares, _sumsq, float, f32, MANY_TILES, tiles, 192, 2, 2)
-EXACT(SumOfSquares, _sumsq, bf16, bf16, MANY_TILES, tiles, 192, 1, 2)
-EXACT(SumOfSquares, _sumsq, f16, f16, MANY_TILES, tiles, 512, 1, 2)
+EXACT(SumOfSquares, _sumsq, float, f32, MANY_TILES, tiles, 192, 4, 2)
+EXACT(SumOfSquares, _sumsq, bf16, bf16, MANY_TILES, tiles, 192, 2, 2)
+EXACT(SumOfSquares, _sumsq, f16, f16, MANY_TILES, tiles, 384, 3, 2)
 EXACT(SumOfSquares, _sumsq, double, f64, MANY_TILES, tiles, 192, 2, 1)
 // ANCHOR_END: entries

@@ -16,10 +16,11 @@ use crate::results;
 
 /// Most blocks that a word of state counts.
 pub const BLOCKS_MAX: u32 = (1 << 15) - 1;
-/// Threads a block, and loads on their way, of the shape in which each block takes one tile: of `sum` of f32 alone.
-const TILE: (u32, u32) = (256, 2);
-/// Blocks of that shape that a multiprocessor holds at once, where its shared memory suffices.
-const TILE_RESIDENT: u32 = 4;
+/// Threads a block, and loads on their way, of the shapes in which each block takes one tile: of `sum` of f32 alone, one block a
+/// multiprocessor.
+const TILES: [(u32, u32); 2] = [(288, 4), (512, 4)];
+/// The same by one warp a block, for a caller who asks for its 32 threads.
+const WARP_TILE: (u32, u32) = (32, 4);
 /// Shared memory of a block that the system keeps.
 const SHARED_BYTES_RESERVED: u32 = 1024;
 /// Divisor by which a kernel leaves the sum as it is held.
@@ -123,10 +124,11 @@ fn unit(op: Op, ty: Type) -> Unit {
 
 /// Shared memory of a thread, and of a block beside its threads', in bytes.
 fn shared_bytes(op: Op, ty: Type) -> (u32, u32) {
-    match unit(op, ty) {
-        Unit::Floats => (18 * 8, 512),
-        Unit::Doubles => (33 * 16, 1632),
-        Unit::Squares => (66 * 16, 3216),
+    match (unit(op, ty), ty) {
+        (Unit::Floats, Type::F16) if matches!(op, Op::Sum | Op::Mean) => (2 * 8, 512),
+        (Unit::Floats, _) => (18 * 8, 512),
+        (Unit::Doubles, _) => (33 * 16, 1792),
+        (Unit::Squares, _) => (66 * 16, 3392),
     }
 }
 
@@ -134,12 +136,13 @@ fn shared_bytes(op: Op, ty: Type) -> (u32, u32) {
 fn many(op: Op, ty: Type) -> (u32, u32, u32) {
     match (op, ty) {
         (Op::Dot | Op::Sumsq, Type::F64) => (192, 2, 1),
-        (Op::Dot | Op::Sumsq, Type::F16) => (512, 1, 2),
-        (Op::Dot | Op::Sumsq, Type::BF16) => (192, 1, 2),
-        (Op::Dot | Op::Sumsq, _) => (192, 2, 2),
-        (_, Type::F64) => (192, 4, 2),
-        (_, Type::F32) => (512, 4, 2),
-        _ => (512, 2, 2),
+        (Op::Dot | Op::Sumsq, Type::F16) => (384, 3, 2),
+        (Op::Dot | Op::Sumsq, Type::BF16) => (192, 2, 2),
+        (Op::Dot | Op::Sumsq, _) => (192, 4, 2),
+        (_, Type::F64) => (192, 6, 2),
+        (_, Type::BF16) => (512, 3, 2),
+        (_, Type::F16) => (512, 4, 2),
+        _ => (384, 4, 2),
     }
 }
 
@@ -150,26 +153,40 @@ fn resident(op: Op, ty: Type, block: u32, most: u32, card: &Card) -> u32 {
     (card.shared_bytes_per_multiprocessor / of_all).clamp(1, most).saturating_mul(card.multiprocessors)
 }
 
-/// The shape for this problem, found by measuring on an H200: of `sum` of f32 a tile a block as long as all blocks are on the card at
-/// once, and otherwise as many blocks as fill it, which take tiles in turns.
+/// Vectors that a thread has at least, and rounds of one block a multiprocessor up to which there are no more blocks than that: each has
+/// slots to clear, to add up and to bring together.
+fn least(op: Op, ty: Type) -> (u32, u64) {
+    match unit(op, ty) {
+        Unit::Floats => (1, 6),
+        Unit::Doubles | Unit::Squares => (4, 16),
+    }
+}
+
+/// The shape for this problem, found by measuring on an H200: of a small `sum` of f32 a tile a block; otherwise tiles in turns, by one
+/// block a multiprocessor or, of large inputs, by as many as fill it.
 pub fn shape_for(problem: &Problem<'_>) -> Shape {
     let Problem { op, ty, card, asked, .. } = *problem;
     let vectors = problem.n.div_ceil(problem.per_vector());
-    let asked = asked.grid.map(|grid| grid.clamp(1, BLOCKS_MAX));
+    let grid = asked.grid.map(|grid| grid.clamp(1, BLOCKS_MAX));
+    let one_each = card.multiprocessors.min(BLOCKS_MAX);
+    let (vectors_each, rounds) = least(op, ty);
+    let blocks = |block: u32, most: u32| {
+        let needed = vectors.div_ceil(u64::from(block * vectors_each)).max(1);
+        grid.unwrap_or(u64::from(most).min(needed) as u32)
+    };
     if matches!(op, Op::Sum | Op::Mean) && ty == Type::F32 {
-        let (block, unroll) = TILE;
-        let tiles = vectors.div_ceil(u64::from(block * unroll)).max(1);
-        let most = resident(op, ty, block, TILE_RESIDENT, card).min(BLOCKS_MAX);
-        let grid = asked.unwrap_or(most.min(tiles as u32));
-        if tiles <= u64::from(grid) {
-            return Shape { share: Share::OneTile, block, unroll, grid, spread: true, ahead: 0 };
+        let of_warps = std::iter::once(WARP_TILE).filter(|&(block, _)| asked.block == Some(block));
+        for (block, unroll) in of_warps.chain(TILES) {
+            let grid = blocks(block, one_each);
+            if vectors <= u64::from(grid) * u64::from(block * unroll) {
+                return Shape { share: Share::OneTile, block, unroll, grid, spread: true, ahead: 0 };
+            }
         }
     }
     let (block, unroll, of_one) = many(op, ty);
-    let most = resident(op, ty, block, of_one, card).min(BLOCKS_MAX);
-    let needed = vectors.div_ceil(u64::from(block)).max(1);
-    let grid = asked.unwrap_or(u64::from(most).min(needed) as u32);
-    many_tiles(block, unroll, grid, 0)
+    let is_small = vectors <= rounds * u64::from(one_each) * u64::from(block * unroll);
+    let most = if is_small { one_each } else { resident(op, ty, block, of_one, card).min(BLOCKS_MAX) };
+    many_tiles(block, unroll, blocks(block, most), 0)
 }
 
 /// Why the card cannot run a launch of this shape; `None` if it can.
@@ -215,8 +232,8 @@ pub fn plan_for(problem: &Problem<'_>, shape: Shape, as_limbs: bool) -> Plan {
     pass.waits = grid > 1;
     let bytes = if as_limbs { 4 * (1 + limbs) } else { op.result_bytes(ty) };
     let why = match share {
-        Share::OneTile => "all blocks are on the card at once, and each takes one tile",
-        _ => "as many blocks as the card's shared memory holds at once, which take tiles in turns",
+        Share::OneTile => "no more than one block a multiprocessor, each of which takes one tile",
+        _ => "one block a multiprocessor, or as many as its shared memory holds, which take tiles in turns",
     };
     Plan {
         passes: vec![pass],
@@ -248,19 +265,23 @@ mod tests {
             (pass.kernel.clone(), pass.grid())
         };
         let f32 = |n| of(Op::Sum, Type::F32, n);
-        assert_eq!(f32(1), ("exact_tile_t256u2_f32".to_owned(), 1));
-        assert_eq!(f32(528 * 2048), ("exact_tile_t256u2_f32".to_owned(), 528));
-        assert_eq!(f32(528 * 2048 + 1), ("exact_tiles_t512u4_f32".to_owned(), 264));
-        assert_eq!(of(Op::Mean, Type::F64, 1 << 28), ("exact_tiles_t192u4_f64".to_owned(), 264));
-        assert_eq!(of(Op::Sum, Type::BF16, 8 * 512 + 1), ("exact_tiles_t512u2_bf16".to_owned(), 2));
+        assert_eq!(f32(1), ("exact_tile_t288u4_f32".to_owned(), 1));
+        assert_eq!(f32(4 * 288 + 1), ("exact_tile_t288u4_f32".to_owned(), 2));
+        assert_eq!(f32(132 * 16 * 288), ("exact_tile_t288u4_f32".to_owned(), 132));
+        assert_eq!(f32(132 * 16 * 288 + 1), ("exact_tile_t512u4_f32".to_owned(), 132));
+        assert_eq!(f32(132 * 16 * 512 + 1), ("exact_tiles_t384u4_f32".to_owned(), 132));
+        assert_eq!(f32(6 * 132 * 16 * 384 + 1), ("exact_tiles_t384u4_f32".to_owned(), 264));
+        assert_eq!(of(Op::Sum, Type::F64, 8 * 192 + 1), ("exact_tiles_t192u6_f64".to_owned(), 2));
+        assert_eq!(of(Op::Mean, Type::F64, 1 << 28), ("exact_tiles_t192u6_f64".to_owned(), 264));
+        assert_eq!(of(Op::Sum, Type::BF16, 8 * 512 + 1), ("exact_tiles_t512u3_bf16".to_owned(), 2));
         assert_eq!(of(Op::Dot, Type::F64, 1 << 28), ("exact_dot_tiles_t192u2_f64".to_owned(), 132));
-        assert_eq!(of(Op::Sumsq, Type::F16, 1 << 28), ("exact_sumsq_tiles_t512u1_f16".to_owned(), 264));
+        assert_eq!(of(Op::Sumsq, Type::F16, 1 << 28), ("exact_sumsq_tiles_t384u3_f16".to_owned(), 264));
     }
 
     #[test]
     fn a_card_with_less_shared_memory_holds_fewer_blocks_or_none() {
         let card = |name| Card::named().find(|(of, _)| *of == name).expect("a card").1;
-        assert_eq!(pass(Op::Sum, Type::F32, 1 << 28, card("l4")).grid(), 58, "one block of 72 KiB");
+        assert_eq!(pass(Op::Sum, Type::F32, 1 << 28, card("l4")).grid(), 58, "one block of 54 KiB");
         assert_eq!(pass(Op::Sum, Type::F32, 1 << 28, card("a100")).grid(), 216);
         assert_eq!(pass(Op::Sum, Type::F64, 1 << 28, card("a100")).grid(), 108);
         let refused = |op, name| Exact::new(op, Type::F64, 9).reduction(card(name)).expect_err("no plan").to_string();
