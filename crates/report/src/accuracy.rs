@@ -59,7 +59,17 @@ impl<'r> Cases<'r> {
 /// # Errors
 /// A record that cannot be read, a chart that cannot be drawn.
 pub fn accuracy(table: &ContestTable, root: &Path) -> Result<Vec<(String, String)>> {
-    let record = load(root, &table.record())?;
+    let mut files = on_card(table, root, &table.record())?;
+    for card in table.cards.iter().skip(1) {
+        let others = on_card(table, root, &table.record_of(card))?.into_iter();
+        files.extend(others.map(|(name, text)| (name.replace("clock", &format!("clock-{card}")), text)));
+    }
+    Ok(files)
+}
+
+/// The files of one record.
+fn on_card(table: &ContestTable, root: &Path, name: &str) -> Result<Vec<(String, String)>> {
+    let record = load(root, name)?;
     let stale = record.as_ref().map_or(Ok(Vec::new()), |record| record.stale(root))?;
     marked(record.as_ref(), |record| {
         let chart = ratios(record).svg()?;
@@ -230,7 +240,7 @@ mod tests {
             accuracy(table, &built_root()).unwrap().into_iter().map(|file| file.0).collect::<Vec<_>>()
         };
         let before = names(&table);
-        table.name = "nothing".to_owned();
+        table.name = "nothing".to_owned(); // of which there is no record
         assert_eq!(names(&table), before);
     }
 }

@@ -36,9 +36,9 @@ pub struct ContestTable {
     /// Kernels of this and other chapters that are timed beside, where they have the operation and type.
     #[serde(default)]
     pub beside: Vec<Beside>,
-    /// The card of the record that the page shows, as in the name of its file.
+    /// Cards of the records that the page shows, as in the names of the files, the first in the open.
     #[serde(default = "books")]
-    card: String,
+    pub cards: Vec<String>,
     /// Rows and columns; empty for arrays.
     #[serde(default)]
     pub shapes: Vec<(u64, u64)>,
@@ -152,7 +152,12 @@ impl ContestTable {
 
     /// Name of the record that the page shows, without the ending: `h200-norms`.
     pub fn record(&self) -> String {
-        format!("{}-{}", self.card, self.name)
+        self.record_of(self.cards.first().map_or(BOOKS, String::as_str))
+    }
+
+    /// Name of the record of a card.
+    pub fn record_of(&self, card: &str) -> String {
+        format!("{card}-{}", self.name)
     }
 
     /// Each operation and type once, in the order in which they are measured.
@@ -177,8 +182,8 @@ impl ContestTable {
     }
 }
 
-fn books() -> String {
-    BOOKS.to_owned()
+fn books() -> Vec<String> {
+    vec![BOOKS.to_owned()]
 }
 
 fn path(root: &Path, slug: &str) -> PathBuf {
