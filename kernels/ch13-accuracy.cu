@@ -913,17 +913,20 @@ __device__ R nearest(u64 bits, bool more, int exponent, bool negative) {
 }
 // ANCHOR_END: nearest
 
-// Divides a whole number by one below 2^47, for a mean. Returns the rest.
-template <unsigned int LIMBS>
-__device__ __noinline__ u64 divide(unsigned int* limbs, u64 divisor) {
+// Divides a whole number by one below 2^47, for a mean, as far down as the
+// rounding looks: to the third limb of the quotient. Returns the rest.
+__device__ __noinline__ u64 divide(unsigned int* limbs, int& highest, u64 divisor) {
     u64 rest = 0;
+    int first = -1; // limb of the quotient
 #pragma unroll 1
-    for (int i = LIMBS - 1; i >= 0; i--) {
+    for (int i = highest; i >= 0 && (first < 0 || i + 2 >= first); i--) {
         u64 high = rest << 16 | limbs[i] >> 16;
         u64 low = high % divisor << 16 | (limbs[i] & 0xffff);
         limbs[i] = static_cast<unsigned int>(high / divisor << 16 | low / divisor);
         rest = low % divisor;
+        if (first < 0 && limbs[i]) first = i;
     }
+    highest = first;
     return rest;
 }
 
@@ -934,7 +937,6 @@ template <class S, typename R>
 __device__ void write(Whole<S::LIMBS>& whole, u64 marks, void* out, u64 divisor) {
     constexpr int LIMBS = S::LIMBS, BELOW = 2; // zeros below the lowest limb
     __shared__ unsigned int memory[BELOW + LIMBS];
-    __shared__ u64 of_division;
     int lane = threadIdx.x % WARP;
     // Fields of 16 bits: how many blocks have set a mark.
     unsigned int set = (marks & 0xffff ? 1 : 0) | (marks >> 16 & 0xffff ? 2 : 0) | (marks >> 32 ? 4 : 0);
@@ -953,14 +955,6 @@ __device__ void write(Whole<S::LIMBS>& whole, u64 marks, void* out, u64 divisor)
     }
     if (divisor == AS_LIMBS) return;
     __syncwarp();
-    bool rest = false;
-    if (divisor > 1) {
-        if (lane == 0) of_division = divide<LIMBS>(limbs, divisor);
-        __syncwarp();
-        rest = of_division;
-        for (unsigned int j = 0; j < whole.EACH; j++)
-            whole.limb[j] = limbs[min(static_cast<int>(whole.first() + j), LIMBS - 1)];
-    }
     int highest = -1, lowest = LIMBS;
     for (unsigned int j = 0; j < whole.EACH; j++) {
         int i = whole.first() + j;
@@ -971,6 +965,7 @@ __device__ void write(Whole<S::LIMBS>& whole, u64 marks, void* out, u64 divisor)
     highest = __reduce_max_sync(FULL, highest);
     lowest = __reduce_min_sync(FULL, lowest);
     if (lane > 0) return;
+    u64 rest = divisor > 1 ? divide(limbs, highest, divisor) : 0;
     R& result = *static_cast<R*>(out);
     if (set & 6) {
         unsigned int bits = set >= 6 ? 0x7fffffff : set & 2 ? 0x7f800000 : 0xff800000;
@@ -982,6 +977,7 @@ __device__ void write(Whole<S::LIMBS>& whole, u64 marks, void* out, u64 divisor)
         unsigned int next = limbs[highest - 2];
         int zeros = __clzll(bits);
         bits = bits << zeros | static_cast<u64>(next) << zeros >> 32;
+        // Below its third limb a quotient is 0 if rest and dividend are.
         bool more = rest || next << zeros || lowest < highest - 2;
         result = nearest<R>(bits, more, 32 * highest + 31 - zeros + S::UNIT, negative);
     }
