@@ -110,7 +110,7 @@ pub struct GpuCase {
     /// Column of the worst result, if each element has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub col: Option<u64>,
-    /// Hash of the bits of all results, where there is more than one.
+    /// First 16 digits of the hash of the bits of all results, where there is more than one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all_sha256: Option<String>,
     /// Bits of the result, of the worst where there is more than one.

@@ -10,7 +10,7 @@ pub mod synthetic;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::element::Type;
 use crate::error::{Error, Result};
@@ -271,16 +271,16 @@ pub struct MeasuredCase {
     #[serde(default)]
     pub offset: u64,
     /// Threads a block.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<u32>,
     /// Blocks of the widest launch.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grid: Option<u32>,
     /// The number that the variant is tuned by, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factor: Option<u32>,
     /// Launches.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launches: Option<u64>,
     /// Our kernels that were launched; none of a library's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -289,28 +289,41 @@ pub struct MeasuredCase {
     #[serde(skip)]
     pub is_stale: bool,
     /// Varied option of a sweep: `block`, `grid` or `factor`. `None` where the variant chose for itself.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub swept: Option<String>,
     /// Median; `None` where it was not timed, and of the warm contest.
-    #[serde(default)]
+    #[serde(default, serialize_with = "seven_digits")]
     pub cold_us: Option<f64>,
     /// Median where all reductions read the same array: of the warm contest and of the host's calls.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "seven_digits")]
     pub warm_us: Option<f64>,
     /// Fastest and slowest replay.
-    #[serde(default)]
+    #[serde(default, serialize_with = "seven_digits_each")]
     pub range_us: Option<[f64; 2]>,
     /// Lower bound of the time on this card: the launch floor of the contest, and every byte once at the read ceiling.
-    #[serde(default)]
+    #[serde(default, serialize_with = "seven_digits")]
     pub limit_us: Option<f64>,
     /// Results that were judged: one of each reduction of each timed replay.
     #[serde(default)]
     pub judged: u64,
     /// Largest error of them, as a share of the sum of all magnitudes; none for integers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "seven_digits")]
     pub error: Option<f64>,
     /// True if all of them were right.
     pub ok: bool,
+}
+
+/// The seven digits of a measured value that a record keeps: what follows is no clock's.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.6e}").parse().unwrap_or(value)
+}
+
+fn seven_digits<S: Serializer>(value: &Option<f64>, to: S) -> std::result::Result<S::Ok, S::Error> {
+    value.map(rounded).serialize(to)
+}
+
+fn seven_digits_each<S: Serializer>(values: &Option<[f64; 2]>, to: S) -> std::result::Result<S::Ok, S::Error> {
+    values.map(|values| values.map(rounded)).serialize(to)
 }
 
 impl MeasuredCase {
@@ -514,6 +527,13 @@ mod tests {
         let path = path(dir.path(), "gpu");
         record::write(&path, text).unwrap();
         (dir, path)
+    }
+
+    #[test]
+    fn times_are_written_with_seven_digits() {
+        let case = MeasuredCase { cold_us: Some(1.831499976105988), range_us: Some([3e-9, 1e6]), ..Default::default() };
+        let text = serde_json::to_string(&case).unwrap();
+        assert!(text.contains(r#""cold_us":1.8315,"range_us":[3e-9,1000000.0],"#), "{text}");
     }
 
     #[test]

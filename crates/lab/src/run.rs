@@ -59,7 +59,7 @@ pub struct Run {
     pub row: Option<u64>,
     /// Column of the worst result, if each element has one.
     pub col: Option<u64>,
-    /// Hash of the bits of all results, if there is more than one.
+    /// Hash of the bits of all results, its first 16 digits, if there is more than one.
     pub all_sha256: Option<String>,
     /// Options of the run.
     pub options: LaunchOptions,

@@ -4,11 +4,13 @@
 //! Functions return what went wrong as lines, and how much was tried: a trial of nothing must not pass. Those of records
 //! and of refusals judge at once.
 
+use std::collections::BTreeSet;
+
 use device::{Checks, Choice, Counters, KernelSource, Schedule, SimOptions};
 
 use crate::element::{Array, Element};
 use crate::error::Result;
-use crate::hardware::{self, Replay, ragged_sizes};
+use crate::hardware::{self, GpuCase, Replay, ragged_sizes};
 use crate::input::{SEED, random, random_for};
 use crate::mistake;
 use crate::plan::refusal;
@@ -252,21 +254,44 @@ pub fn simulators_record(chapter: &Chapter) -> Result<()> {
     Ok(())
 }
 
-/// Replays the record of a GPU, `data/h200.json` for instance; `None` while there is none.
+/// Elements from which on the quick replay takes one case of each variant: the longest inputs take longer than all others together,
+/// and kernels do with 2^24 elements what they do with 2^22.
+const LONG_N: u64 = 1 << 24;
+
+/// Replays the record of a GPU, of the longest inputs one case of each variant; `None` while there is none.
+///
+/// # Errors
+/// Those of [`hardware::replay`].
+///
+/// # Panics
+/// Those of [`gpus_whole_record`].
+pub fn gpus_record(chapter: &Chapter) -> Result<Option<Replay>> {
+    let mut long = BTreeSet::new();
+    replayed(chapter, |case| case.is_stale || case.n < LONG_N || long.insert(case.variant.clone()))
+}
+
+/// Replays all of the record of a GPU, `data/h200.json` for instance; `None` while there is none.
 ///
 /// # Errors
 /// Those of [`hardware::replay`].
 ///
 /// # Panics
 /// If a case was wrong on the GPU and not announced to be, if one differs, or if there is none.
-pub fn gpus_record(chapter: &Chapter) -> Result<Option<Replay>> {
-    let Some(record) =
-        hardware::load(&built_root(), chapter.slug, &record::card_record(&built_root(), chapter.slug, ""))?
-    else {
+pub fn gpus_whole_record(chapter: &Chapter) -> Result<Option<Replay>> {
+    replayed(chapter, |_| true)
+}
+
+fn replayed(chapter: &Chapter, is_chosen: impl FnMut(&GpuCase) -> bool) -> Result<Option<Replay>> {
+    let root = built_root();
+    let Some(mut record) = hardware::load(&root, chapter.slug, &record::card_record(&root, chapter.slug, ""))? else {
         println!("skipped: no record of a GPU yet");
         return Ok(None);
     };
-    let replay = hardware::replay(chapter, &built_root(), &record)?;
+    let is_announced = |name: &str| chapter.variant(name).is_some_and(|variant| variant.announced.is_some());
+    let wrong: Vec<_> = record.cases.iter().filter(|case| !case.ok && !is_announced(&case.variant)).collect();
+    assert!(wrong.is_empty(), "wrong on the GPU: {wrong:?}");
+    record.cases.retain(is_chosen);
+    let replay = hardware::replay(chapter, &root, &record)?;
     let Replay { compared, announced, unordered, reshaped, differences } = &replay;
     println!(
         "{compared} compared, of which {announced} undefined ones differ, {unordered} without an order, and {reshaped} sums in shapes \
@@ -274,8 +299,5 @@ pub fn gpus_record(chapter: &Chapter) -> Result<Option<Replay>> {
     );
     assert!(*compared > 0, "the record has no case");
     assert!(differences.is_empty(), "{}", differences.join("\n"));
-    let is_announced = |name: &str| chapter.variant(name).is_some_and(|variant| variant.announced.is_some());
-    let wrong: Vec<_> = record.cases.iter().filter(|case| !case.ok && !is_announced(&case.variant)).collect();
-    assert!(wrong.is_empty(), "wrong on the GPU: {wrong:?}");
     Ok(Some(replay))
 }

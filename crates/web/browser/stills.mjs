@@ -25,12 +25,16 @@ const judge = (found, where, told) => {
     if (found.colours.length) told(`${where}: colours that no style has: ${found.colours.join(", ")}`);
 };
 
-// Without scripts, at this width.
+// Without scripts, at two widths.
 export const still = async (page, address, told) => {
     await page.goto(address);
-    judge(await looked(page), "without scripts", told);
-    await page.emulateMedia({ media: "print" });
-    judge(await looked(page), "without scripts, in print", told);
+    for (const width of [390, 1280]) {
+        await page.setViewportSize({ width, height: 900 });
+        for (const media of ["screen", "print"]) {
+            await page.emulateMedia({ media });
+            judge(await looked(page), `without scripts, ${width} px wide, on ${media}`, told);
+        }
+    }
 };
 
 // With scripts and the lab running: what is printed, and the links of the figures.

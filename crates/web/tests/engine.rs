@@ -1,6 +1,8 @@
 //! The committed engine, run in Node, gives byte for byte what the library gives on this machine: every chapter's kernels, every
 //! type and operation, three schedules; outputs, counters, faults, notes and steps.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -10,8 +12,8 @@ use lab::{KernelSource, LaunchOptions, Op, Type, Variant};
 use serde_json::{Value, json};
 
 const SCHEDULES: [&str; 3] = ["independent", "lockstep", "independent:5"];
-/// Elements: less than a warp, and a ragged last block.
-const SIZES: [u64; 2] = [19, 1000];
+/// Elements, and under how many of the schedules: a ragged last block, and less than a warp, which has little to part.
+const SIZES: [(u64, usize); 2] = [(1000, SCHEDULES.len()), (19, 1)];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -22,26 +24,38 @@ struct Kernels {
     name: String,
     text: String,
     index: ptx::Index,
+    /// Texts of the kernels that were asked for.
+    parts: RefCell<HashMap<Vec<String>, String>>,
 }
 
 impl Kernels {
     fn read(root: &Path, slug: &str, variant: &Variant) -> Kernels {
         let source = KernelSource::in_root(root, variant.kernels.unwrap_or(slug));
         let text = source.read_ptx(&source.read_cu().unwrap()).unwrap();
-        Kernels { name: source.ptx_name(), index: ptx::Index::new(&text), text }
+        Kernels { name: source.ptx_name(), index: ptx::Index::new(&text), text, parts: RefCell::default() }
+    }
+
+    /// These kernels alone. An empty line for each that is left out would be the most of it: a request is read three times in two
+    /// engines.
+    fn only(&self, launched: &[&str]) -> String {
+        let names = launched.iter().map(|&name| name.to_owned()).collect();
+        let cut = || {
+            let text = self.index.only(&self.text, launched);
+            text.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+        };
+        self.parts.borrow_mut().entry(names).or_insert_with(cut).clone()
     }
 
     /// A request for everything that one case leaves.
     fn request(&self, variant: &Variant, ty: Type, op: Op, n: u64) -> Option<Value> {
         let case = Case::new(variant, ty, n, LaunchOptions { op, ..LaunchOptions::default() })?;
         let launched: Vec<&str> = case.plan.passes.iter().map(|pass| pass.kernel.as_str()).collect();
-        // An empty line for each that is left out would be the most of it: a request is read three times in two engines.
-        let text = self.index.only(&self.text, &launched);
+        let text = self.only(&launched);
         let buffers = case.buffers(ty);
         let name = |buffer: &Value| Some(buffer.as_str()?.split_once('=')?.0.to_owned());
         let outputs: Vec<String> = buffers.iter().filter_map(name).collect();
         Some(json!({
-            "ptx": [{ "name": self.name, "text": text.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n") }],
+            "ptx": [{ "name": self.name, "text": text }],
             "buffers": buffers, "outputs": outputs, "launches": case.launches(), "schedule": SCHEDULES[0],
             "trace": { "blocks": 2, "steps_per_block_max": 2000 },
         }))
@@ -51,12 +65,16 @@ impl Kernels {
 fn requests(root: &Path) -> Vec<Value> {
     let mut requests = Vec::new();
     for lesson in lessons() {
+        // Most variants of a lesson have their kernels in one file.
+        let mut files: HashMap<&str, Kernels> = HashMap::new();
         for variant in lesson.variants {
             let before = requests.len();
-            let kernels = Kernels::read(root, lesson.slug, variant);
+            let file = variant.kernels.unwrap_or(lesson.slug);
+            let kernels = files.entry(file).or_insert_with(|| Kernels::read(root, lesson.slug, variant));
             for (&ty, &op) in variant.types.iter().flat_map(|ty| variant.ops.iter().map(move |op| (ty, op))) {
-                for request in SIZES.iter().filter_map(|&n| kernels.request(variant, ty, op, n)) {
-                    requests.extend(SCHEDULES.map(|schedule| {
+                for (n, schedules) in SIZES {
+                    let Some(request) = kernels.request(variant, ty, op, n) else { continue };
+                    requests.extend(SCHEDULES[..schedules].iter().map(|&schedule| {
                         let mut request = request.clone();
                         request["schedule"] = schedule.into();
                         request

@@ -72,6 +72,12 @@ macro_rules! chapter_tests {
             fn the_gpus_is_replayed() -> Result<()> {
                 trial::gpus_record(&$chapter).map(drop)
             }
+
+            #[test]
+            #[ignore = "takes minutes: run it after a change to the simulator or a record, with --ignored"]
+            fn the_whole_of_the_gpus_is_replayed() -> Result<()> {
+                trial::gpus_whole_record(&$chapter).map(drop)
+            }
         }
 
         #[test]
