@@ -95,6 +95,7 @@ impl SimCall<'_> {
             shared_bytes: geometry.shared_bytes,
             cooperative: geometry.cooperative,
             cluster: (geometry.cluster > 1).then_some([geometry.cluster, 1, 1]),
+            device: 0,
             args: self.args.iter().map(|arg| arg.value.to_le_bytes()[..arg.bytes].to_vec().into()).collect(),
         }
     }
