@@ -3,3 +3,4 @@
 mod fake_driver;
 mod launching;
 mod loading;
+mod peers;
