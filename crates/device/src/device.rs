@@ -119,6 +119,19 @@ impl Device {
         Ok(Device { kind: Kind::Sim(Sim::new(sim)), description: Description::simulator(why) })
     }
 
+    /// A device of the simulator; `why` says why it was taken.
+    pub(crate) fn simulated(sim: Sim, why: &str) -> Device {
+        Device { kind: Kind::Sim(sim), description: Description::simulator(why.to_owned()) }
+    }
+
+    /// The simulator behind it, unless it is a GPU.
+    pub(crate) fn sim(&self) -> Option<&Sim> {
+        match &self.kind {
+            Kind::Sim(sim) => Some(sim),
+            Kind::Gpu(_) => None,
+        }
+    }
+
     /// Description of the device.
     pub fn description(&self) -> &Description {
         &self.description
@@ -470,7 +483,7 @@ fn prepare_graph<'a, T: Scalar>(graph: &'a Graph<'_, T>) -> Result<PreparedGraph
 
 /// A call as the simulator takes it. Code for older targets does not overlap: it cannot wait. Of newer code that does not it is found
 /// that it should.
-fn prepare_sim<'a>(call: &Call<'a>) -> Result<SimCall<'a>, Error> {
+pub(crate) fn prepare_sim<'a>(call: &Call<'a>) -> Result<SimCall<'a>, Error> {
     let args = prepare(call)?;
     let Code::Sim = &call.module.code else {
         return Err(Error::OtherDevice { name: call.module.slug.clone() });

@@ -137,6 +137,15 @@ pub enum Error {
         problem: String,
     },
 
+    /// More devices than a simulation has.
+    #[error("{count} simulated devices: {problem}")]
+    NoSuchDevices {
+        /// Devices that were asked for.
+        count: u32,
+        /// Description of the problem.
+        problem: String,
+    },
+
     /// A name that is no lesson's slug.
     #[error("{slug:?} is no lesson: a slug has lower-case letters, digits and hyphens, as in ch05-unroll")]
     BadSlug {

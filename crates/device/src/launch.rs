@@ -14,6 +14,8 @@ pub enum Arg<'a> {
     U32(u32),
     /// A scalar.
     U64(u64),
+    /// A structure by value of 64-bit words, such as addresses.
+    Words(Vec<u64>),
 }
 
 /// One launch, with its arguments.
@@ -106,11 +108,22 @@ pub struct HostTiming {
     pub in_a_row: Option<Timing>,
 }
 
-/// An argument as a device takes it: the first `bytes` of `value`, little-endian.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// An argument as a device takes it: the first `bytes` of the words, little-endian.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Argument {
-    pub value: u64,
+    pub words: Vec<u64>,
     pub bytes: usize,
+}
+
+impl Argument {
+    fn of(value: u64, bytes: usize) -> Argument {
+        Argument { words: vec![value], bytes }
+    }
+
+    /// Its bytes as a kernel finds them.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        self.words.iter().flat_map(|word| word.to_le_bytes()).take(self.bytes).collect()
+    }
 }
 
 /// Lays the arguments of a call out for the kernel's parameters. A driver would read past the end of a list that is too
@@ -123,10 +136,11 @@ pub(crate) fn bind(kernel: &str, parameters: &[Parameter], args: &[Arg<'_>]) -> 
         return Err(bad(format!("it takes {takes} arguments ({}), and {given} were given", types.join(", "))));
     }
     let bound = args.iter().zip(parameters).enumerate().map(|(index, (arg, parameter))| {
-        let argument = match *arg {
-            Arg::Address(buffer, offset) => Argument { value: buffer.address().wrapping_add(offset), bytes: 8 },
-            Arg::U32(value) => Argument { value: value.into(), bytes: 4 },
-            Arg::U64(value) => Argument { value, bytes: 8 },
+        let argument = match arg {
+            Arg::Address(buffer, offset) => Argument::of(buffer.address().wrapping_add(*offset), 8),
+            Arg::U32(value) => Argument::of((*value).into(), 4),
+            Arg::U64(value) => Argument::of(*value, 8),
+            Arg::Words(words) => Argument { words: words.clone(), bytes: 8 * words.len() },
         };
         if argument.bytes == parameter.bytes as usize {
             return Ok(argument);
@@ -162,7 +176,11 @@ mod tests {
     #[test]
     fn arguments_are_laid_out_as_the_parameters_are() {
         let bound = bind("k", &parameters(), &[Arg::Address(&At(0x1000), 4), Arg::U32(7)]).expect("they fit");
-        assert_eq!(bound, [Argument { value: 0x1004, bytes: 8 }, Argument { value: 7, bytes: 4 }]);
+        assert_eq!(bound, [Argument::of(0x1004, 8), Argument::of(7, 4)]);
+        let structure = [Parameter { name: String::new(), ty: "b8[24]".into(), bytes: 24, align_bytes: 8 }];
+        let bound = bind("k", &structure, &[Arg::Words(vec![0x1000, 0, 0x3008])]).expect("three words");
+        assert_eq!(bound, [Argument { words: vec![0x1000, 0, 0x3008], bytes: 24 }]);
+        assert!(bind("k", &structure, &[Arg::Words(vec![0x1000, 0])]).is_err());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The simulator as a device: memory that buffers share.
+//! The simulator as a device: memory that buffers share, also those of several devices.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,6 +12,8 @@ use crate::{Card, Error, Geometry, Report, SimOptions};
 #[derive(Debug)]
 pub(crate) struct Sim {
     memory: Arc<Mutex<Memory>>,
+    /// Which of the devices that share the memory it is.
+    number: u32,
     options: Options,
     is_quiet: bool,
     card: Option<&'static Card>,
@@ -42,7 +44,15 @@ impl Sim {
         let SimOptions { schedule, checks, threads, trace, steps_per_block_max, is_quiet, card } = options;
         let mut options = Options { schedule, checks, threads, trace, ..Options::default() };
         options.steps_per_block_max = steps_per_block_max.unwrap_or(options.steps_per_block_max);
-        Sim { memory: Arc::default(), options, is_quiet, card }
+        Sim { memory: Arc::default(), number: 0, options, is_quiet, card }
+    }
+
+    /// So many devices, each of which reaches the memory of all.
+    pub(crate) fn several(count: u32, options: SimOptions) -> Result<Vec<Sim>, Error> {
+        let first = Sim::new(options);
+        let mapped = lock(&first.memory).map_all_peers(count);
+        mapped.map_err(|error| Error::NoSuchDevices { count, problem: error.to_string() })?;
+        Ok((0..count).map(|number| Sim { memory: Arc::clone(&first.memory), number, ..first }).collect())
     }
 
     /// The card that it was said to be taken for.
@@ -51,29 +61,41 @@ impl Sim {
     }
 
     pub(crate) fn alloc(&self, name: &str, bytes: u64, element_bytes: u32) -> Result<SimBuffer, Error> {
-        let address = lock(&self.memory).alloc(name, bytes, element_bytes).map_err(|error| match error {
-            MemoryError::OutOfMemory { name, bytes } => Error::HostOutOfMemory { name, bytes },
-            other => memory_error(name, other),
-        })?;
+        let address =
+            lock(&self.memory).alloc_on(self.number, name, bytes, element_bytes).map_err(|error| match error {
+                MemoryError::OutOfMemory { name, bytes } => Error::HostOutOfMemory { name, bytes },
+                other => memory_error(name, other),
+            })?;
         Ok(SimBuffer { memory: Arc::clone(&self.memory), address })
     }
 
     /// Launches of one stream, which overlap where their geometry says so; a report of each.
     pub(crate) fn launch(&self, calls: &[SimCall<'_>]) -> Result<Vec<Report>, Error> {
-        let kernels = calls.iter().map(|call| call.kernels.kernel(call.kernel)).collect::<Result<Vec<_>, _>>()?;
-        let launches: Vec<Launch> = calls.iter().map(SimCall::launch).collect();
-        let stream = kernels.iter().zip(&launches).zip(calls);
-        let stream: Vec<StreamLaunch<'_>> = stream
-            .map(|((kernel, launch), call)| StreamLaunch { kernel, launch, overlaps: call.geometry.overlaps })
-            .collect();
-        let outcomes = simt::run_stream(&stream, &mut lock(&self.memory), &self.options).map_err(|error| {
-            let is_refused = |call: &&SimCall<'_>| error.kernel() == Some(call.kernel);
-            let refused = calls.iter().find(is_refused).or(calls.first());
+        let one = [(self, calls)];
+        Ok(Sim::launch_together(&one)?.pop().unwrap_or_default())
+    }
+
+    /// The launches of a stream of each of some devices, which share a memory; all devices run at once.
+    pub(crate) fn launch_together(devices: &[(&Sim, &[SimCall<'_>])]) -> Result<Vec<Vec<Report>>, Error> {
+        let Some((first, _)) = devices.first() else { return Ok(Vec::new()) };
+        let calls = || devices.iter().flat_map(|(sim, calls)| calls.iter().map(|call| (sim.number, call)));
+        let kernels = calls().map(|(_, call)| call.kernels.kernel(call.kernel)).collect::<Result<Vec<_>, _>>()?;
+        let launches: Vec<Launch> = calls().map(|(number, call)| call.launch(number)).collect();
+        let mut all = kernels.iter().zip(&launches).zip(calls()).map(|((kernel, launch), (_, call))| StreamLaunch {
+            kernel,
+            launch,
+            overlaps: call.geometry.overlaps,
+        });
+        let streams: Vec<Vec<StreamLaunch<'_>>> =
+            devices.iter().map(|(_, calls)| all.by_ref().take(calls.len()).collect()).collect();
+        let outcomes = simt::run_devices(&streams, &mut lock(&first.memory), &first.options).map_err(|error| {
+            let refused = calls().find(|(_, call)| error.kernel() == Some(call.kernel)).or(calls().next());
             let (kernel, geometry) = refused
-                .map_or((String::new(), Geometry::linear(0, 0)), |call| (call.kernel.to_string(), call.geometry));
+                .map_or((String::new(), Geometry::linear(0, 0)), |(_, call)| (call.kernel.to_string(), call.geometry));
             Error::SimulatedLaunch { kernel, geometry, problem: error.to_string() }
         })?;
-        Ok(outcomes.into_iter().map(|outcome| self.report(outcome)).collect())
+        let reports = |outcomes: Vec<simt::Outcome>| outcomes.into_iter().map(|one| first.report(one)).collect();
+        Ok(outcomes.into_iter().map(reports).collect())
     }
 
     fn report(&self, outcome: simt::Outcome) -> Report {
@@ -87,7 +109,7 @@ impl Sim {
 }
 
 impl SimCall<'_> {
-    fn launch(&self) -> Launch {
+    fn launch(&self, device: u32) -> Launch {
         let SimCall { geometry, .. } = *self;
         Launch {
             grid: geometry.grid,
@@ -95,7 +117,8 @@ impl SimCall<'_> {
             shared_bytes: geometry.shared_bytes,
             cooperative: geometry.cooperative,
             cluster: (geometry.cluster > 1).then_some([geometry.cluster, 1, 1]),
-            args: self.args.iter().map(|arg| arg.value.to_le_bytes()[..arg.bytes].to_vec().into()).collect(),
+            device,
+            args: self.args.iter().map(|arg| arg.to_bytes().into()).collect(),
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use device::Counters;
 use simt::Metric;
-use simt::counters::METRICS;
+use simt::counters::{METRICS, PEER_METRICS};
 
-/// The names and values of every raw count.
+/// The names and values of every raw count; those of other devices' memory only where something went there.
 pub fn fields(counters: &Counters) -> Vec<(&'static str, u64)> {
     macro_rules! all {
         ($($name:ident)*) => {{
@@ -13,14 +13,16 @@ pub fn fields(counters: &Counters) -> Vec<(&'static str, u64)> {
             vec![$((stringify!($name), $name)),*]
         }};
     }
-    all! {
+    let all = all! {
         shared_ld_wavefronts shared_st_wavefronts shared_atom_wavefronts
         shared_ld_conflicts shared_st_conflicts shared_atom_conflicts
         global_ld_sectors global_st_sectors global_atom_sectors global_red_sectors
         barriers shuffles inst_executed thread_inst_executed branches divergent_branches
         shared_ld_requests shared_st_requests global_ld_requests global_st_requests
         local_ld_requests local_st_requests
-    }
+        peer_ld_sectors peer_ld_bytes peer_st_sectors peer_st_bytes peer_atom_sectors peer_atom_bytes
+    };
+    all.into_iter().filter(|(name, value)| *value != 0 || !name.starts_with("peer_")).collect()
 }
 
 /// The share of busy lanes, from the two counts that it is made of; 0 where nothing ran.
@@ -42,5 +44,5 @@ pub fn worth_showing(counters: &[Counters]) -> Vec<&'static Metric> {
         }
         any(metric)
     };
-    METRICS.iter().filter(tells).collect()
+    METRICS.iter().chain(PEER_METRICS).filter(tells).collect()
 }

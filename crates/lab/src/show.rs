@@ -406,6 +406,7 @@ mod tests {
             ptx_line: 1,
             opcode: "st.global.u32".to_owned(),
             launch: 0,
+            device: None,
             block: [0; 3],
             warp: 0,
             lanes: 1,

@@ -1,7 +1,8 @@
 //! Runs whatever a text is, with bounded steps and memory. The fuzz targets (`fuzz/`) and the mutation test share it.
 
 use simt::{
-    Arg, Checks, Kernel, Launch, Memory, MemoryError, Options, Program, Schedule, StreamLaunch, run_stream, trace,
+    Arg, Checks, Kernel, Launch, Memory, MemoryError, Options, Program, Schedule, StreamLaunch, run_devices,
+    run_stream, trace,
 };
 
 /// Most warp-instructions of a block.
@@ -72,6 +73,7 @@ fn launch(kernel: &Kernel, choice: u64) -> Reached {
         shared_bytes: [0, 256][(choice >> 4 & 1) as usize],
         cooperative: choice >> 5 & 3 == 0,
         cluster: (choice >> 7 & 7 == 0).then_some([2, 1, 1]),
+        device: 0,
         args,
     };
     let schedule = match choice >> 10 & 3 {
@@ -89,6 +91,9 @@ fn launch(kernel: &Kernel, choice: u64) -> Reached {
         stack_bytes: [1024, 32][(choice >> 16 & 1) as usize],
         trace: (choice >> 17 & 7 == 0).then_some(TRACE),
     };
+    if choice >> 24 & 7 == 0 {
+        return on_two_devices(kernel, &launch, &mut memory, &options);
+    }
     // Now and then the kernel follows itself, and overlaps itself.
     let behind = StreamLaunch { kernel, launch: &launch, overlaps: choice >> 20 & 1 == 0 };
     let stream = [behind; 3];
@@ -100,6 +105,25 @@ fn launch(kernel: &Kernel, choice: u64) -> Reached {
                 let report = simt::report::render_all(&outcome.faults, &|_| None);
                 assert_eq!(report.is_empty(), outcome.faults.is_empty(), "{report}");
             }
+            Reached::Launched
+        }
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            Reached::Parsed
+        }
+    }
+}
+
+/// The kernel on two devices at once, over the same buffers, of which one device may have to reach for the other's.
+fn on_two_devices(kernel: &Kernel, launch: &Launch, memory: &mut Memory, options: &Options) -> Reached {
+    if launch.grid[0] > 1 && memory.map_all_peers(2).is_err() {
+        return Reached::Parsed;
+    }
+    let launches = [0, 1].map(|device| Launch { device, ..launch.clone() });
+    let streams = launches.each_ref().map(|launch| vec![StreamLaunch { kernel, launch, overlaps: false }; 2]);
+    match run_devices(&streams, memory, options) {
+        Ok(outcomes) => {
+            assert_eq!(outcomes.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
             Reached::Launched
         }
         Err(error) => {

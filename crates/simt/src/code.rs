@@ -359,6 +359,11 @@ impl Code {
         self.insts.get(pc as usize).is_some_and(|inst| matches!(inst.op, Op::Atomic(_)))
     }
 
+    /// Returns whether it allocates memory, or gives it back.
+    pub fn allocates(&self) -> bool {
+        self.calls.iter().any(|site| matches!(site.callee, Callee::Allocate | Callee::Free))
+    }
+
     /// Returns whether it reads the workspace of a cooperative launch.
     pub fn uses_grid_barrier(&self) -> bool {
         let is_workspace = |source: Source| matches!(source, Source::Special(Special::Envreg(1 | 2)));

@@ -7,26 +7,37 @@ macro_rules! counters {
         $($count:ident = $tier:ident $key:literal: $plain:literal;)*
         (share) $share:ident = $share_tier:ident $share_key:literal: $share_plain:literal;
         $($count_2:ident = $tier_2:ident $key_2:literal: $plain_2:literal;)*
+        (peers)
+        $($peer:ident = $peer_key:literal: $peer_plain:literal;)*
     ) => {
         /// Raw counts of a run, or of one source line of it.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct Counters {
             $(#[doc = $plain] pub $count: u64,)*
             $(#[doc = $plain_2] pub $count_2: u64,)*
+            $(#[doc = $peer_plain] pub $peer: u64,)*
         }
 
         impl std::ops::AddAssign for Counters {
             fn add_assign(&mut self, other: Counters) {
                 $(self.$count += other.$count;)*
                 $(self.$count_2 += other.$count_2;)*
+                $(self.$peer += other.$peer;)*
             }
         }
 
-        /// Every counter, in the order that tables and JSON show them.
+        /// Every counter of a device by itself, in the order that tables and JSON show them.
         pub const METRICS: &[Metric] = &[
             $(Metric { key: $key, tier: Tier::$tier, plain: $plain, is_ratio: false, value: |c| c.$count as f64 },)*
             Metric { key: $share_key, tier: Tier::$share_tier, plain: $share_plain, is_ratio: true, value: Counters::$share },
             $(Metric { key: $key_2, tier: Tier::$tier_2, plain: $plain_2, is_ratio: false, value: |c| c.$count_2 as f64 },)*
+        ];
+
+        /// Counters of accesses to the memory of other devices, which are part of those to global memory. Zero where there is one device,
+        /// and shown where they are not zero. (What crosses a link depends on caches and on how the hardware packs it, so Nsight
+        /// Compute's counters of links have no equal here.)
+        pub const PEER_METRICS: &[Metric] = &[
+            $(Metric { key: $peer_key, tier: Tier::Ptx, plain: $peer_plain, is_ratio: false, value: |c| c.$peer as f64 },)*
         ];
     };
 }
@@ -55,6 +66,13 @@ counters! {
     global_st_requests = Ptx "ptx_global_st_requests": "store instructions to global memory, once for each warp";
     local_ld_requests = Ptx "ptx_local_ld_requests": "load instructions from local memory (spills, private arrays), once for each warp";
     local_st_requests = Ptx "ptx_local_st_requests": "store instructions to local memory (spills, private arrays), once for each warp";
+    (peers)
+    peer_ld_sectors = "ptx_peer_ld_sectors": "32-byte sectors of other devices' memory that loads touch";
+    peer_ld_bytes = "ptx_peer_ld_bytes": "bytes of other devices' memory that loads ask for, counted for each lane";
+    peer_st_sectors = "ptx_peer_st_sectors": "32-byte sectors of other devices' memory that stores touch";
+    peer_st_bytes = "ptx_peer_st_bytes": "bytes of other devices' memory that stores write, counted for each lane";
+    peer_atom_sectors = "ptx_peer_atom_sectors": "sector visits of atomics in other devices' memory";
+    peer_atom_bytes = "ptx_peer_atom_bytes": "bytes of other devices' memory that atomics change, counted for each lane";
 }
 
 impl Counters {
@@ -91,7 +109,7 @@ pub struct Metric {
 impl Metric {
     /// The metric of that JSON name.
     pub fn named(key: &str) -> Option<&'static Metric> {
-        METRICS.iter().find(|metric| metric.key == key)
+        METRICS.iter().chain(PEER_METRICS).find(|metric| metric.key == key)
     }
 
     /// Its value as people read it: `12,345`, or `0.359` for a share.

@@ -134,6 +134,8 @@ pub struct Site {
     pub opcode: String,
     /// Index of its launch among those that ran together, from 0: see [`crate::run_stream`]. 0 for a launch alone.
     pub launch: u32,
+    /// Device that ran it, where several have memory.
+    pub device: Option<u32>,
     /// Block index x, y, z.
     pub block: [u32; 3],
     /// Warp within the block.
@@ -174,13 +176,20 @@ impl Fault {
     }
 }
 
+/// Stands for a distance in a stream where the two sites are on two devices, whichever they are.
+const BETWEEN_DEVICES: i64 = i64::MAX;
+
 /// What a finding or a note is about: a variable, lines of the source, and the number of launches of the stream by which the other site
 /// lies behind the first.
 type About<'a> = (&'a Option<String>, [Option<(&'a str, u32)>; 2], i64);
 
 fn about<'a>(variable: &'a Option<String>, site: &'a Site, other: Option<&'a Site>) -> About<'a> {
     let lines = [Some(site), other].map(|site| Some((site?.file.as_str(), site?.line)));
-    (variable, lines, other.map_or(0, |other| i64::from(other.launch) - i64::from(site.launch)))
+    let apart = other.map_or(0, |other| match other.device == site.device {
+        true => i64::from(other.launch) - i64::from(site.launch),
+        false => BETWEEN_DEVICES,
+    });
+    (variable, lines, apart)
 }
 
 /// Adds the notes of another launch to those of launches before: like ones are one, with their counts added up.

@@ -3,7 +3,7 @@
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::counters::METRICS;
+use crate::counters::{METRICS, PEER_METRICS};
 use crate::{Code, Counters, Fault, LineCounters, Note, Site};
 
 impl Serialize for Code {
@@ -12,11 +12,12 @@ impl Serialize for Code {
     }
 }
 
-/// Each metric by its key; counts as integers, ratios as numbers.
+/// Each metric by its key; counts as integers, ratios as numbers. Those of other devices' memory only where they are not zero.
 impl Serialize for Counters {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(METRICS.len()))?;
-        for metric in METRICS {
+        let of_peers = || PEER_METRICS.iter().filter(|metric| (metric.value)(self) != 0.0);
+        let mut map = serializer.serialize_map(Some(METRICS.len() + of_peers().count()))?;
+        for metric in METRICS.iter().chain(of_peers()) {
             let value = (metric.value)(self);
             if metric.is_ratio {
                 map.serialize_entry(metric.key, &value)?;
@@ -54,6 +55,9 @@ fn entries<M: SerializeMap>(site: &Site, map: &mut M) -> Result<(), M::Error> {
     map.serialize_entry("action", site.action)?;
     if site.launch > 0 {
         map.serialize_entry("launch", &site.launch)?;
+    }
+    if let Some(device) = site.device {
+        map.serialize_entry("device", &device)?;
     }
     map.serialize_entry("block", &site.block)?;
     map.serialize_entry("warp", &site.warp)?;

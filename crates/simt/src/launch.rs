@@ -206,6 +206,9 @@ pub struct Launch {
     /// Blocks of a cluster in x, y, z, whole clusters in the grid; `None` leaves it to the kernel, which may be compiled
     /// for some size or none.
     pub cluster: Option<[u32; 3]>,
+    /// Device that runs it: its variables and the barrier of its grid lie in that device's memory, and of the others' it reaches
+    /// what is mapped ([`crate::Memory::map_peer`]).
+    pub device: u32,
     /// One for each parameter, of exactly its size.
     pub args: Vec<Arg>,
 }
@@ -213,7 +216,8 @@ pub struct Launch {
 impl Default for Launch {
     /// One thread without arguments.
     fn default() -> Launch {
-        Launch { grid: [1; 3], block: [1; 3], shared_bytes: 0, cooperative: false, cluster: None, args: Vec::new() }
+        let (grid, block) = ([1; 3], [1; 3]);
+        Launch { grid, block, shared_bytes: 0, cooperative: false, cluster: None, device: 0, args: Vec::new() }
     }
 }
 
@@ -278,6 +282,26 @@ pub fn run_stream(
     options: &Options,
 ) -> Result<Vec<Outcome>, LaunchError> {
     crate::exec::run_stream(launches, memory, options)
+}
+
+/// Runs a stream on each of several devices, all at once; the outcomes of each stream, in the order of its launches.
+///
+/// The blocks of all devices take turns on one host thread, so that a block may wait for another device. In a stream one launch
+/// follows the other as in [`run_stream`]. Between devices nothing is ordered but by what the kernels do in system scope. With a seed
+/// the devices start in any order, take turns of any length, and now and then one is held back. A device that has nothing to run is
+/// given no stream.
+///
+/// A race between two devices is a fault of the launch whose access ran later. A fault that ends one launch ends all.
+///
+/// # Errors
+/// A launch that cannot start, launches of two devices in one stream, or two streams of one device: nothing has run then. Or no room
+/// for the variables of the PTX.
+pub fn run_devices(
+    streams: &[Vec<StreamLaunch<'_>>],
+    memory: &mut crate::Memory,
+    options: &Options,
+) -> Result<Vec<Vec<Outcome>>, LaunchError> {
+    crate::exec::run_devices(streams, memory, options)
 }
 
 #[cfg(test)]

@@ -100,9 +100,10 @@ pub mod trace;
 pub use counters::{Counters, LineCounters, Metric, Tier};
 pub use fault::{Code, Fault, Frame, Note, NoteKind, Site};
 pub use launch::{
-    Arg, Check, Checks, Launch, LaunchError, Misfit, Options, Outcome, Schedule, StreamLaunch, run, run_stream,
+    Arg, Check, Checks, Launch, LaunchError, Misfit, Options, Outcome, Schedule, StreamLaunch, run, run_devices,
+    run_stream,
 };
-pub use memory::{Memory, MemoryError};
+pub use memory::{DEVICES_MAX, Memory, MemoryError};
 pub use program::{Kernel, LoadError, Parameter, Program};
 
 /// The example of the README, so that it stays true.

@@ -2,8 +2,9 @@
 //!
 //! Words are relaxed atomics: blocks run on several host threads, and a kernel that races must not make the host
 //! program undefined; on x86-64 and Arm a relaxed access is a plain move. A launch that runs blocks side by side can
-//! be rolled back page by page (see `exec/grid.rs` for why).
+//! be rolled back page by page (see `exec/grid.rs` for why). The memories of all devices share one space of addresses: see `devices`.
 
+mod devices;
 mod heap;
 mod journal;
 mod names;
@@ -14,6 +15,8 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::code::ModuleVariable;
+pub use devices::DEVICES_MAX;
+use devices::Devices;
 use heap::Heap;
 use journal::Journal;
 pub(crate) use names::{element, element_before, element_past};
@@ -53,8 +56,10 @@ pub struct Memory {
     /// Buffers with a byte that may not count as written.
     unwritten: Mutex<HashSet<usize>>,
     journal: Arc<Journal>,
-    module_variables: HashMap<(u64, String), u64>,
-    grid_workspaces: Vec<u64>,
+    /// Addresses of variables by module, device and symbol, and of grid-wide barriers by device and place among launches.
+    module_variables: HashMap<(u64, u32, String), u64>,
+    grid_workspaces: HashMap<(u32, usize), u64>,
+    devices: Devices,
     /// The slot of what kernels allocate from, and what they have; as it was before the launch, while that may be undone.
     heap_slot: Option<usize>,
     heap: Mutex<Heap>,
@@ -86,6 +91,12 @@ pub enum MemoryError {
         /// Length of the operation.
         bytes: u64,
     },
+    /// A device beyond those that there can be.
+    #[error("device {device}: a simulation has devices 0 to {}", DEVICES_MAX - 1)]
+    NoSuchDevice {
+        /// Its number.
+        device: u32,
+    },
 }
 
 /// One allocation.
@@ -94,6 +105,8 @@ pub(crate) struct Buffer {
     pub(crate) name: String,
     pub(crate) bytes: u64,
     pub(crate) element_bytes: u32,
+    /// Device in whose memory it lies.
+    pub(crate) device: u32,
     words: Vec<AtomicU32>,
     /// Bit i of entry w: byte i of word w was written. Bit 4 + i of an unwritten byte: it holds a copy of an uninitialised value.
     /// Nothing when all were written.
@@ -119,6 +132,14 @@ impl Memory {
     /// A new buffer of `bytes` bytes, aligned to 4096, contents undefined until written (reads of it are
     /// `uninitialised-read`). `element_bytes` is what reports count in: `input[17]`. Returns its device address.
     pub fn alloc(&mut self, name: &str, bytes: u64, element_bytes: u32) -> Result<u64, MemoryError> {
+        self.alloc_on(0, name, bytes, element_bytes)
+    }
+
+    /// [`Memory::alloc`] in the memory of this device, one of [`DEVICES_MAX`].
+    pub fn alloc_on(&mut self, device: u32, name: &str, bytes: u64, element_bytes: u32) -> Result<u64, MemoryError> {
+        if device >= DEVICES_MAX {
+            return Err(MemoryError::NoSuchDevice { device });
+        }
         let refuse = || MemoryError::OutOfMemory { name: name.to_owned(), bytes };
         let used = self.bytes_used.saturating_add(bytes);
         if bytes >= 1 << SLOT_BITS || self.bytes_max.is_some_and(|max| used > max) {
@@ -130,8 +151,9 @@ impl Memory {
         let pages = zeroed_words(count.div_ceil(PAGE_WORDS)).ok_or_else(refuse)?;
         let slot = self.take_slot().ok_or_else(refuse)?;
         self.bytes_used = used;
+        self.devices.use_one(device);
         let (name, element_bytes, journal) = (name.to_owned(), element_bytes.max(1), Arc::clone(&self.journal));
-        self.slots[slot] = Some(Buffer { name, bytes, element_bytes, words, written, slot, pages, journal });
+        self.slots[slot] = Some(Buffer { name, bytes, element_bytes, device, words, written, slot, pages, journal });
         self.unwritten().insert(slot);
         Ok((slot as u64 + FIRST_SLOT) << SLOT_BITS)
     }
@@ -253,17 +275,18 @@ impl Memory {
         buffer.words.get((offset / 4) as usize).map(|word| word.load(Relaxed))
     }
 
-    /// The addresses of module-scope variables, each placed and initialised on first use.
+    /// The addresses of module-scope variables, of which each device has its own, placed and initialised on first use.
     pub(crate) fn place_variables(
         &mut self,
         module: u64,
+        device: u32,
         variables: &[ModuleVariable],
     ) -> Result<Vec<u64>, MemoryError> {
         let mut new = Vec::new();
         for variable in variables {
-            let key = (module, variable.symbol.clone());
+            let key = (module, device, variable.symbol.clone());
             if !self.module_variables.contains_key(&key) {
-                let address = self.alloc(&variable.name, variable.bytes, variable.element_bytes)?;
+                let address = self.alloc_on(device, &variable.name, variable.bytes, variable.element_bytes)?;
                 self.write(address, &variable.init)?;
                 let window = if variable.is_const { CONST_BASE } else { 0 };
                 self.module_variables.insert(key, address + window);
@@ -273,7 +296,8 @@ impl Memory {
         // Addresses of variables are known when all have been placed.
         for (variable, address) in new {
             for relocation in &variable.relocations {
-                let target = self.module_variables.get(&(module, relocation.symbol.clone())).copied().unwrap_or(0);
+                let target = self.module_variables.get(&(module, device, relocation.symbol.clone()));
+                let target = target.copied().unwrap_or(0);
                 let value = target.wrapping_add_signed(relocation.offset) & relocation.mask;
                 let raw = (value >> relocation.mask.trailing_zeros()).to_le_bytes();
                 self.write(address + relocation.at, &raw[..usize::from(relocation.bytes)])?;
@@ -283,20 +307,20 @@ impl Memory {
                 buffer.written = OnceLock::new();
             }
         }
-        let address = |v: &ModuleVariable| self.module_variables.get(&(module, v.symbol.clone())).copied();
+        let address = |v: &ModuleVariable| self.module_variables.get(&(module, device, v.symbol.clone())).copied();
         Ok(variables.iter().map(|variable| address(variable).unwrap_or(0)).collect())
     }
 
     /// The address of what cooperative groups find through `%envreg1` and `%envreg2`: its size in bytes and the word that
     /// counts blocks at a grid-wide barrier, as at the start of a launch. Of launches that run together each has its own, by its
     /// place among them.
-    pub(crate) fn grid_workspace(&mut self, place: usize) -> Result<u64, MemoryError> {
+    pub(crate) fn grid_workspace(&mut self, device: u32, place: usize) -> Result<u64, MemoryError> {
         const BYTES: u32 = 8;
-        while self.grid_workspaces.len() <= place {
-            let address = self.alloc("grid_barrier", u64::from(BYTES), 4)?;
-            self.grid_workspaces.push(address);
-        }
-        let address = self.grid_workspaces[place];
+        let address = match self.grid_workspaces.get(&(device, place)) {
+            Some(&address) => address,
+            None => self.alloc_on(device, "grid_barrier", u64::from(BYTES), 4)?,
+        };
+        self.grid_workspaces.insert((device, place), address);
         let [a, b, c, d] = BYTES.to_le_bytes();
         self.write(address, &[a, b, c, d, 0, 0, 0, 0])?;
         Ok(address)
@@ -481,14 +505,19 @@ mod tests {
         };
         let (a, b) = (variable("a", "b", 8, -4, 8, u64::MAX), variable("b", "a", 3, 0, 1, 0xff << 32));
         let mut memory = Memory::new();
-        let placed = memory.place_variables(7, &[a.clone(), b.clone()]).unwrap();
+        let placed = memory.place_variables(7, 0, &[a.clone(), b.clone()]).unwrap();
         let mut bytes = [0; 16];
         memory.read(placed[0], &mut bytes).unwrap();
         assert_eq!(bytes[..8], [1, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(bytes[8..], (placed[1] - 4).to_le_bytes());
         memory.read(placed[1], &mut bytes).unwrap();
         assert_eq!(bytes[3], (placed[0] >> 32) as u8);
-        assert_eq!(memory.place_variables(7, &[b, a]).unwrap(), [placed[1], placed[0]], "once a module");
+        assert_eq!(
+            memory.place_variables(7, 0, &[b.clone(), a.clone()]).unwrap(),
+            [placed[1], placed[0]],
+            "once a module"
+        );
+        assert!(!placed.contains(&memory.place_variables(7, 1, &[a, b]).unwrap()[0]), "and once a device");
     }
 
     #[test]

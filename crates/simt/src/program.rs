@@ -224,7 +224,7 @@ impl Program {
             variables: self.variables().into_iter().map(|(name, _)| name.to_owned()).collect(),
         };
         let variables = lower::variable(&self.module, name, &self.texts)?.ok_or_else(missing)?;
-        let placed = memory.place_variables(self.id, &variables)?;
+        let placed = memory.place_variables(self.id, 0, &variables)?;
         placed.first().copied().ok_or_else(missing)
     }
 }

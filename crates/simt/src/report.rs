@@ -125,6 +125,7 @@ fn margin(here: &Site, there: Option<&Site>) -> usize {
 /// Labels of the two sites of a pair, the other one first; accesses of two launches are labelled by their launches.
 fn labels(here: &Site, other: &Site, of_one: [&'static str; 2]) -> [&'static str; 2] {
     let there = match i64::from(other.launch) - i64::from(here.launch) {
+        _ if other.device != here.device => return of_one,
         0 => return of_one,
         -1 => "(1) the launch before",
         1 => "(1) the next launch",
@@ -155,7 +156,10 @@ fn site(text: &mut String, site: &Site, label: Option<&str>, margin: usize, sour
     let who = match site.lanes {
         // The instruction was refused before any thread executed it.
         0 => String::new(),
-        mask => format!("{} of warp {}, block ({x},{y},{z})", lanes(mask), site.warp),
+        mask => {
+            let device = site.device.map_or(String::new(), |device| format!(" of device {device}"));
+            format!("{} of warp {}, block ({x},{y},{z}){device}", lanes(mask), site.warp)
+        }
     };
     let what = if site.action.is_empty() { String::new() } else { format!(" {}", verb(site)) };
     let who = match label {

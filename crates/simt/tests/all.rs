@@ -4,6 +4,7 @@
 mod access_oracle;
 mod command_line;
 mod determinism;
+mod devices;
 mod examples;
 mod findings;
 mod fixtures;

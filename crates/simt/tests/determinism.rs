@@ -150,6 +150,7 @@ impl Case {
             shared_bytes: self.shared_bytes,
             cooperative: self.cooperative,
             cluster: self.cluster,
+            device: 0,
             args,
         };
         let trace = Some(simt::trace::Options { blocks: 20, steps_per_block_max: 60, ..Default::default() });

@@ -16,6 +16,14 @@
 //! //@ KERNEL KERNEL: race x
 //! ```
 //!
+//! For devices the head says how many, and each kernel is launched with two blocks on each of them at once, with its rank as the last
+//! parameter:
+//!
+//! ```text
+//! //@ devices=2
+//! //@ KERNEL: race x
+//! ```
+//!
 //! A `race` is one of PTX; `unfenced` and `update` are what PTX allows and the report calls by that; `note` (order by observation) and
 //! `either` (of two writes either may come last) are no faults.
 
@@ -23,7 +31,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use simt::{Arg, Launch, Memory, Options, StreamLaunch, run_devices};
+
+use crate::host;
 
 const SCHEDULES: [&str; 4] = ["lockstep", "independent", "independent:1", "independent:7"];
 
@@ -34,8 +45,8 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Findings of one run of a kernel, or of several that overlap, by place.
-fn verdicts(file: &Path, head: &str, what: &str, schedule: &str) -> BTreeSet<String> {
+/// The object that `--json` prints of one run of a kernel, or of several that overlap.
+fn object(file: &Path, head: &str, what: &str, schedule: &str) -> Value {
     let words: Vec<&str> = what.split(' ').collect();
     let (kernel, grid, block, then) = match head.strip_prefix("threads=").map(|all| all.parse::<u32>().unwrap()) {
         Some(all) if words[1..] == ["blocks"] => (words[0], all, 1, &[][..]),
@@ -51,8 +62,42 @@ fn verdicts(file: &Path, head: &str, what: &str, schedule: &str) -> BTreeSet<Str
         command.args(["--arg", buffer]);
     }
     let output = command.output().unwrap();
-    let object: Value = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|_| panic!("{kernel}: {}", String::from_utf8_lossy(&output.stderr)));
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{kernel}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// The same of a kernel on several devices.
+fn object_of_devices(text: &str, devices: u32, kernel: &str, schedule: &str) -> Value {
+    let loaded = host::kernel("devices.ptx", text, kernel);
+    let mut memory = Memory::new();
+    memory.map_all_peers(devices).unwrap();
+    let places = [("x", 0), ("y", 1), ("z", 0), ("out", 0)].map(|(name, device)| {
+        let address = memory.alloc_on(device, name, 16, 4).unwrap();
+        memory.write(address, &[0; 16]).unwrap();
+        Arg::Address(address)
+    });
+    let launch = |device: u32| {
+        let args = places.iter().cloned().chain([device.into()]).collect();
+        Launch { grid: [2, 1, 1], device, args, ..Launch::default() }
+    };
+    let launches: Vec<Launch> = (0..devices).map(launch).collect();
+    let stream = |launch| vec![StreamLaunch { kernel: &loaded, launch, overlaps: false }];
+    let options = Options { schedule: schedule.parse().unwrap(), ..Options::default() };
+    let outcomes = run_devices(&launches.iter().map(stream).collect::<Vec<_>>(), &mut memory, &options).unwrap();
+    let faults: Vec<_> = outcomes.iter().flatten().flat_map(|outcome| &outcome.faults).collect();
+    let notes: Vec<_> = outcomes.iter().flatten().flat_map(|outcome| &outcome.notes).collect();
+    json!({ "faults": faults, "notes": notes })
+}
+
+/// Findings of one run, by place.
+fn verdicts(file: &Path, head: &str, what: &str, schedule: &str) -> BTreeSet<String> {
+    let kernel = what;
+    let object = match head.strip_prefix("devices=") {
+        Some(devices) => {
+            object_of_devices(&std::fs::read_to_string(file).unwrap(), devices.parse().unwrap(), kernel, schedule)
+        }
+        None => object(file, head, what, schedule),
+    };
     let of = |key: &str| object.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
     let text = |one: &Value| one["message"].as_str().unwrap().to_owned();
     let named = |message: &str| {
@@ -88,7 +133,8 @@ fn every_shape_gets_its_verdict() {
         let text = std::fs::read_to_string(&file).unwrap();
         let heads: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("//@ ")).collect();
         let of_stream = heads[0] == "stream";
-        assert!(of_stream || heads[0].starts_with("threads="), "{}: no threads", file.display());
+        let has_threads = heads[0].starts_with("threads=") || heads[0].starts_with("devices=");
+        assert!(of_stream || has_threads, "{}: no threads", file.display());
         let mut judged = BTreeSet::new();
         for line in &heads[1..] {
             let (what, expected) = line.split_once(": ").unwrap_or_else(|| panic!("{}: {line}", file.display()));

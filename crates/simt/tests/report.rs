@@ -14,6 +14,7 @@ fn site(file: &str, line: u32, lanes: u32, action: &'static str) -> Site {
         opcode,
         block: [3, 0, 0],
         launch: 0,
+        device: None,
         warp: 1,
         lanes,
         action,

@@ -89,6 +89,7 @@ impl Job<'_> {
                 shared_bytes: asked.shared_bytes,
                 cooperative: asked.cooperative,
                 cluster: asked.cluster,
+                device: 0,
                 args,
             };
             let mut options = Options { schedule, checks: self.checks, threads: 1, ..Options::default() };

@@ -73,8 +73,15 @@ fn trace(root: &Path, folder: &Path) -> Result<PathBuf> {
     let output = memory.alloc("out", 8, 4)?;
     let n = simt::Arg::Bytes((N as u32).to_le_bytes().to_vec());
     let args = vec![simt::Arg::Address(input), simt::Arg::Address(output), n];
-    let launch =
-        simt::Launch { grid: [2, 1, 1], block: [128, 1, 1], shared_bytes: 0, cooperative: false, cluster: None, args };
+    let launch = simt::Launch {
+        grid: [2, 1, 1],
+        block: [128, 1, 1],
+        shared_bytes: 0,
+        cooperative: false,
+        cluster: None,
+        device: 0,
+        args,
+    };
     let recorded = simt::trace::Options { blocks: 2, ..Default::default() };
     let options = simt::Options { trace: Some(recorded), ..Default::default() };
     let trace = simt::run(&kernel, &mut memory, &launch, &options)?.trace.context("a trace")?;

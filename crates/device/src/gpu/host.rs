@@ -72,7 +72,8 @@ fn moved<'a>(launch: &Prepared<'a>, (from, to): (u64, u64)) -> Prepared<'a> {
     match launch {
         Prepared::Launch((module, kernel, geometry, args)) => {
             let mut args = args.clone();
-            args.iter_mut().filter(|arg| arg.value == from).for_each(|arg| arg.value = to);
+            let words = args.iter_mut().flat_map(|arg| &mut arg.words);
+            words.filter(|word| **word == from).for_each(|word| *word = to);
             Prepared::Launch((*module, *kernel, *geometry, args))
         }
         Prepared::Clear(place) => Prepared::Clear(*place),

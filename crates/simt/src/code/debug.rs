@@ -40,6 +40,7 @@ impl Debug {
             ptx_line,
             opcode,
             launch: 0,
+            device: None,
             block: [0; 3],
             warp: 0,
             lanes: 0,

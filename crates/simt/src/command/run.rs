@@ -137,6 +137,7 @@ impl Job<'_> {
             shared_bytes: request.shared,
             cooperative: request.cooperative,
             cluster: request.cluster.map(|cluster| cluster.0),
+            device: 0,
             args: args.into_iter().map(Arg::from).collect(),
         };
         let behind = self.then.iter().zip(then).map(|(one, args)| Launch {

@@ -1,6 +1,7 @@
 //! Checks before a launch: geometry and arguments against the kernel.
 
 use crate::launch::{Arg, Launch, Misfit};
+use crate::memory::DEVICES_MAX;
 use crate::program::Kernel;
 
 /// Shared memory of a block in bytes: what compute capability 9.0 gives, the most that there is.
@@ -28,6 +29,13 @@ pub(super) fn bind(kernel: &Kernel, launch: &Launch) -> Result<Vec<u8>, Misfit> 
     }
     if launch.grid[0] > i32::MAX as u32 || launch.grid[1] > 65535 || launch.grid[2] > 65535 {
         return Err(Misfit::GridTooLarge);
+    }
+    let device = launch.device;
+    if device >= DEVICES_MAX {
+        return Err(Misfit::NoSuchDevice { device });
+    }
+    if device > 0 && kernel.code.allocates() {
+        return Err(Misfit::NoHeap { device });
     }
     if let Some(most) = kernel.block_max.filter(|&most| threads > most) {
         return Err(Misfit::BlockBeyondBounds { threads, most });

@@ -10,7 +10,7 @@ use super::carried::Carried;
 use super::copy::Copies;
 use super::mbarrier::Sides;
 use super::team::{Shared, Team};
-use super::turns::Random;
+use super::turns::{Random, device_bits};
 use super::warp::{FULL, State, Warp};
 use super::{Context, Machine, Stop};
 use crate::launch::{Check, Schedule};
@@ -56,8 +56,9 @@ pub(super) struct Environment {
     pub(super) copies: Vec<Copies>,
     pub(super) bulk_groups: Vec<BulkGroups>,
     pub(super) mbarriers: Sides,
-    /// Index of its launch among those that run together.
+    /// Index of its launch among those that run together, and the device that runs it.
     pub(super) launch: u32,
+    pub(super) device: u32,
     /// Set once it lets the next launch begin.
     pub(super) lets_next: bool,
     /// Its turn ends here, though it could go on.
@@ -159,6 +160,7 @@ impl Block {
                 bulk_groups: Vec::new(),
                 mbarriers: Sides::new(),
                 launch: context.grid as u32,
+                device: context.launch.device,
                 lets_next: false,
                 breaks_off: false,
                 random: None,
@@ -205,7 +207,7 @@ impl Block {
         }
         self.env.random = match context.options.schedule {
             Schedule::Independent { seed: Some(seed) } | Schedule::IndependentFrom { seed, .. } => {
-                Some(Random(seed ^ linear.wrapping_mul(0x9e37_79b9)))
+                Some(Random(seed ^ linear.wrapping_mul(0x9e37_79b9) ^ device_bits(context)))
             }
             _ => None,
         };
@@ -466,6 +468,7 @@ pub(super) fn clocks(context: &Context<'_>, blocks: u32) -> Option<Clocks> {
     }
     let lanes_apart = context.options.schedule.lanes_apart();
     let mut clocks = Clocks::new(blocks, context.warps_per_block, lanes_apart);
+    clocks.set_device(context.launch.device);
     let last = context.warps_per_block - 1;
     for rank in 0..blocks {
         clocks.set_lanes(super::team::unit_warp(rank, last), lanes_of(last, context.threads_per_block));

@@ -178,7 +178,7 @@ impl Machine<'_> {
         for (place, address) in [to, from] {
             let inside = match place {
                 Place::Shared => address + u64::from(bytes) <= u64::from(self.context.shared_bytes),
-                _ => self.context.memory.holding(address, u64::from(bytes)).is_some(),
+                _ => self.context.holding(address, u64::from(bytes)).is_some(),
             };
             let (code, bytes) = if !address.is_multiple_of(granule) {
                 (Code::Misaligned, BULK_GRANULE_BYTES)

@@ -106,7 +106,7 @@ impl Machine<'_> {
                 }
                 is_kept
             } else {
-                if self.context.memory.holding(address, u64::from(bytes)).is_none() {
+                if self.context.holding(address, u64::from(bytes)).is_none() {
                     continue;
                 }
                 env.carried.put(address, bytes, &finding) && self.context.memory.unwrite(address, bytes)

@@ -5,7 +5,7 @@ use super::block::{Block, Progress, clocks};
 use super::log::Touches;
 use super::spin::{Word, are_unchanged};
 use super::team::{Team, unit_warp};
-use super::turns::Random;
+use super::turns::{Random, device_bits};
 use super::warp::{State, Warp};
 use super::{Context, Machine};
 use crate::launch::Schedule;
@@ -68,7 +68,7 @@ impl Unit {
         self.blocks[0].env.team = team;
         self.order.sort_unstable();
         if let Schedule::Independent { seed: Some(seed) } = context.options.schedule {
-            Random(seed ^ number).shuffle(&mut self.order);
+            Random(seed ^ number ^ device_bits(context)).shuffle(&mut self.order);
         }
     }
 
@@ -196,6 +196,18 @@ impl Unit {
                     clocks.learn(unit_warp(rank, warp.index), lanes, known);
                 }
                 warp.merge();
+            }
+        }
+        self.blocks[self.at].env.team = team;
+    }
+
+    /// All threads of the unit, which is about to begin, come behind what launches before it left behind.
+    pub(super) fn begin_behind(&mut self, known: &Arrivals) {
+        let mut team = std::mem::take(&mut self.blocks[self.at].env.team);
+        if let Some(clocks) = &mut team.clocks {
+            for block in &self.blocks {
+                let each = block.warps.iter().map(|warp| (unit_warp(block.env.rank, warp.index), warp.live));
+                each.for_each(|(warp, lanes)| clocks.learn(warp, lanes, known));
             }
         }
         self.blocks[self.at].env.team = team;

@@ -2,7 +2,7 @@
 
 use crate::code::Code;
 use crate::launch::{Launch, Options};
-use crate::memory::Memory;
+use crate::memory::{Buffer, Memory};
 use crate::race::global::Pages;
 
 /// State shared by all blocks of a launch.
@@ -17,6 +17,8 @@ pub(crate) struct Context<'k> {
     pub(crate) variables: &'k [u64],
     /// Address of the grid-wide barrier, 0 where the launch is not cooperative.
     pub(crate) workspace: u64,
+    /// Devices whose memory the launch may touch, as bits.
+    pub(crate) reach: u32,
     pub(crate) threads_per_block: u32,
     pub(crate) warps_per_block: u32,
     /// Offset of dynamic shared memory, and size of all shared memory of a block, in bytes.
@@ -41,6 +43,8 @@ pub(crate) struct Context<'k> {
 #[derive(Clone, Copy)]
 pub(crate) struct Grid<'k> {
     pub(crate) code: &'k Code,
+    /// Device that runs it.
+    pub(crate) device: u32,
     /// Blocks in x, y, z.
     pub(crate) blocks: [u32; 3],
     /// Blocks of a cluster in x, y, z.
@@ -68,6 +72,29 @@ impl<'k> Context<'k> {
     /// The launch itself, as others see it.
     pub(crate) fn own_grid(&self) -> &'k Grid<'k> {
         &self.grids[self.grid]
+    }
+
+    /// The buffer that holds all of these bytes, and where there, if the launch may touch it.
+    pub(crate) fn holding(&self, address: u64, bytes: u64) -> Option<(&'k Buffer, u64)> {
+        self.memory.holding(address, bytes).filter(|(buffer, _)| self.reaches(buffer))
+    }
+
+    /// Returns whether the launch may touch a buffer: it lies in the memory of its device, or of a peer that this has mapped.
+    #[inline(always)]
+    pub(crate) fn reaches(&self, buffer: &Buffer) -> bool {
+        self.reach >> buffer.device & 1 != 0
+    }
+
+    /// Returns whether a buffer lies in another device's memory.
+    #[inline(always)]
+    pub(crate) fn is_peers(&self, buffer: &Buffer) -> bool {
+        buffer.device != self.launch.device
+    }
+
+    /// Returns whether the launch may touch memory of other devices.
+    #[inline(always)]
+    pub(crate) fn has_peers(&self) -> bool {
+        !self.reach.is_power_of_two()
     }
 
     /// The launch that a unit of the race checks belongs to, and its place among those that run together.

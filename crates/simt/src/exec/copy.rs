@@ -183,7 +183,7 @@ impl Machine<'_> {
         let mut read = 0;
         for lane in lanes(from.lanes) {
             let (at, bytes) = (from.at[lane], taken[lane]);
-            let inside = self.context.memory.holding(at, bytes.into());
+            let inside = self.context.holding(at, bytes.into());
             let askew = !at.is_multiple_of(u64::from(from.bytes));
             let Some((buffer, offset)) = inside.filter(|_| !askew) else {
                 let (code, bytes) = if askew { (Code::Misaligned, from.bytes) } else { (Code::OutOfBounds, bytes) };

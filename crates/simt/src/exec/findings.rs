@@ -21,6 +21,7 @@ use wording::site;
 /// A site before it has names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct At {
+    device: u32,
     /// Index among the launches that ran together.
     launch: u32,
     pc: u32,
@@ -31,7 +32,8 @@ struct At {
 
 impl At {
     fn of(issue: &Issue<'_>, lanes: u32) -> At {
-        At { launch: issue.env.launch, pc: issue.pc, block: issue.env.block, warp: issue.warp.index, lanes }
+        let Environment { device, launch, block, .. } = *issue.env;
+        At { device, launch, pc: issue.pc, block, warp: issue.warp.index, lanes }
     }
 
     /// The instruction, among those of all launches that ran together.
@@ -229,7 +231,7 @@ impl Findings {
     pub(super) fn race(&mut self, env: &Environment, owner: u32, race: &Race) {
         let site = |(warp, lanes, pc): (u32, u32, u32)| {
             let block = env.team.blocks[(warp / WARPS_PER_BLOCK) as usize];
-            At { launch: env.launch, pc, block, warp: warp % WARPS_PER_BLOCK, lanes }
+            At { device: env.device, launch: env.launch, pc, block, warp: warp % WARPS_PER_BLOCK, lanes }
         };
         let owner = (env.team.size() > 1).then(|| env.team.blocks[owner as usize]);
         let detail = Detail::Race { hazard: race.hazard, address: race.address, owner };
@@ -241,14 +243,14 @@ impl Findings {
         let site = |(unit, warp, lanes, pc): global::Party| {
             let (launch, grid) = context.grid_of(unit);
             let block = grid.block_of(unit - grid.first_unit, warp / WARPS_PER_BLOCK);
-            At { launch: launch as u32, pc, block, warp: warp % WARPS_PER_BLOCK, lanes }
+            At { device: grid.device, launch: launch as u32, pc, block, warp: warp % WARPS_PER_BLOCK, lanes }
         };
         let (at, other) = (site(race.later), site(race.earlier));
         if race.hazard == Hazard::StaleCache && at.launch != other.launch {
             return;
         }
         let detail = |hazard| Detail::GlobalRace { hazard, address: race.address };
-        if at.launch >= other.launch || race.hazard.is_note() {
+        if at.launch >= other.launch || at.device != other.device || race.hazard.is_note() {
             return self.pair(env, Code::GlobalRace, race.hazard, at, other, detail(race.hazard));
         }
         // The later launch should have waited, so the finding is about it, though the earlier one ran last.
@@ -260,7 +262,7 @@ impl Findings {
 
     /// The warp alone has run longer than a block should.
     pub(super) fn step_budget(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, budget: u64) {
-        let at = At { launch: env.launch, pc, block: env.block, warp: warp.index, lanes };
+        let at = At { device: env.device, launch: env.launch, pc, block: env.block, warp: warp.index, lanes };
         self.note(env, Code::StepBudget, at, None, Detail::Budget { budget });
     }
 
@@ -370,7 +372,10 @@ fn splits<'a>(env: &'a Environment, warps: &'a [Warp]) -> impl Iterator<Item = (
     warps.iter().flat_map(move |warp| {
         warp.splits.iter().filter(|s| s.mask & warp.live != 0 && s.state != State::Dead).map(move |split| {
             let lanes = split.mask & warp.live;
-            (At { launch: env.launch, pc: split.pc, block: env.block, warp: warp.index, lanes }, split.state)
+            (
+                At { device: env.device, launch: env.launch, pc: split.pc, block: env.block, warp: warp.index, lanes },
+                split.state,
+            )
         })
     })
 }
@@ -395,9 +400,10 @@ impl Finding {
         Finding::new(issue.env, Code::UninitialisedRead, At::of(issue, lanes), None, detail)
     }
 
-    /// The last launch that it is about.
+    /// The last launch that it is about; of two devices, that of the access which ran later.
     fn launch(&self) -> usize {
-        self.other.map_or(self.at.launch, |other| other.launch.max(self.at.launch)) as usize
+        let other = self.other.filter(|other| other.device == self.at.device);
+        other.map_or(self.at.launch, |other| other.launch.max(self.at.launch)) as usize
     }
 
     pub(super) fn lanes(&self) -> u32 {
@@ -506,11 +512,12 @@ impl Finding {
                 (here, "", message)
             }
         };
+        let several = names.memory.devices() > 1;
         Fault {
             code: self.code,
             message,
-            site: site(names.kernel_of(&self.at), &self.at, here),
-            other: self.other.as_ref().map(|at| site(names.kernel_of(at), at, there)),
+            site: site(names.kernel_of(&self.at), several, &self.at, here),
+            other: self.other.as_ref().map(|at| site(names.kernel_of(at), several, at, there)),
             why: self.why(names).unwrap_or(self.code.explanation().why),
             remedy: self.remedy(names).unwrap_or(self.code.explanation().remedy),
             variable: self.variable(names),

@@ -23,7 +23,7 @@ use super::log::Touches;
 use super::tally::{atomic_operations, tally, trace};
 use super::turns::{TURN_STEPS, Turns};
 use super::{Context, Counts, Grid, Machine, Watch};
-use crate::code::{Callee, Code};
+use crate::code::Code;
 use crate::launch::{Check, Launch, LaunchError, Options, Outcome};
 use crate::memory::{LOCAL_BYTES_MAX, Memory};
 use crate::print::Printed;
@@ -123,12 +123,12 @@ impl<'k> Draft<'k> {
     ) -> Result<Draft<'k>, LaunchError> {
         let code = &kernel.code;
         let (params, cluster) = check(kernel, launch, options)?;
-        let variables = memory.place_variables(kernel.program_id, &code.variables)?;
-        if code.calls.iter().any(|site| matches!(site.callee, Callee::Allocate | Callee::Free)) {
+        let variables = memory.place_variables(kernel.program_id, launch.device, &code.variables)?;
+        if code.allocates() {
             memory.place_heap()?;
         }
         let workspace = match launch.cooperative && code.uses_grid_barrier() {
-            true => memory.grid_workspace(place)?,
+            true => memory.grid_workspace(launch.device, place)?,
             false => 0,
         };
         let dynamic_offset = code.shared_bytes.next_multiple_of(code.dynamic_align_bytes);
@@ -150,7 +150,7 @@ impl<'k> Draft<'k> {
             },
             explicit_cluster: cluster.is_some(),
             units: blocks / size.iter().map(|&n| u64::from(n)).product::<u64>(),
-            own: [Grid { code, blocks: launch.grid, cluster: size, first_unit: 0 }],
+            own: [Grid { code, device: launch.device, blocks: launch.grid, cluster: size, first_unit: 0 }],
         })
     }
 
@@ -177,6 +177,7 @@ impl<'k> Draft<'k> {
             params: &self.params,
             variables: &self.variables,
             workspace: self.workspace,
+            reach: memory.reach(self.launch.device),
             threads_per_block: self.threads_per_block,
             warps_per_block: self.threads_per_block.div_ceil(32),
             dynamic_offset: self.dynamic_offset,

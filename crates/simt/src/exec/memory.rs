@@ -218,7 +218,7 @@ impl<'k> Machine<'k> {
         let outside = filter(mask & !misaligned, |lane| {
             let end = at[lane].saturating_add(size);
             match place {
-                Place::Global | Place::Const => self.context.memory.holding(at[lane], size).is_none(),
+                Place::Global | Place::Const => self.context.holding(at[lane], size).is_none(),
                 Place::Shared => end > u64::from(self.context.shared_bytes),
                 Place::Local => end > issue.warp.local_bytes(),
                 Place::Param => end > self.context.params.len() as u64,
@@ -238,7 +238,7 @@ impl<'k> Machine<'k> {
     pub(super) fn buffer_of(&self, low: u64, high: u64) -> Option<(&'k Buffer, u64)> {
         let (buffer, offset) = self.context.memory.buffer(low)?;
         let bytes = high.checked_sub(low).filter(|&bytes| bytes <= buffer.bytes)?;
-        (offset + bytes <= buffer.bytes).then_some((buffer, low - offset))
+        (offset + bytes <= buffer.bytes && self.context.reaches(buffer)).then_some((buffer, low - offset))
     }
 
     /// Returns the cost of a load or store by the lanes of `access`.

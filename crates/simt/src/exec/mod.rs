@@ -76,7 +76,7 @@ mod warp;
 mod words;
 
 pub(crate) use grid::run;
-pub(crate) use overlap::run_stream;
+pub(crate) use overlap::{run_devices, run_stream};
 
 use crate::access::Memos;
 use crate::code::{Combine, Counted, Inst, NONE, Op};
@@ -106,6 +106,9 @@ pub(crate) struct Counts {
     pub(crate) load_wavefronts: u64,
     pub(crate) load_conflicts: u64,
     pub(crate) sectors: u64,
+    /// Those of them in other devices' memory, and the lanes' bytes there.
+    pub(crate) peer_sectors: u64,
+    pub(crate) peer_bytes: u64,
     pub(crate) divergent: u64,
     /// Warp-level accesses to shared, global and local memory.
     pub(crate) requests: [u64; 3],

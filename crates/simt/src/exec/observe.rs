@@ -8,6 +8,7 @@ use super::Machine;
 use super::alu::narrowed;
 use super::issue::{Access, Cost, Issue, Lanes, Place};
 use super::team::Shared;
+use crate::access;
 use crate::code::{Code, Op};
 use crate::fault;
 use crate::launch::Check;
@@ -43,9 +44,37 @@ impl Machine<'_> {
                 counts.wavefronts += u64::from(passes.wavefronts);
                 counts.conflicts += u64::from(passes.conflicts);
             }
-            Place::Global => counts.sectors += u64::from(sectors),
+            Place::Global => {
+                counts.sectors += u64::from(sectors);
+                if self.context.has_peers() {
+                    self.add_up_peers(pc, &access.copy(), sectors);
+                }
+            }
             Place::Local | Place::Const | Place::Param => {}
         }
+    }
+
+    /// Adds up what an access of so many sectors costs in other devices' memory.
+    #[cold]
+    fn add_up_peers(&mut self, pc: u32, access: &Access<'_>, sectors: u32) {
+        let Access { lanes: mask, bytes, at, .. } = *access;
+        let (peers, sectors) = match access.buffer {
+            Some((buffer, _)) if self.context.is_peers(buffer) => (mask, sectors),
+            Some(_) => return,
+            None => {
+                let buffer = |lane: usize| self.context.memory.buffer(at[lane]);
+                let peers = filter(mask, |lane| buffer(lane).is_some_and(|(buffer, _)| self.context.is_peers(buffer)));
+                let sectors = match access.strength.is_atomic {
+                    _ if peers == mask => sectors,
+                    true => access::global_atomic_sectors(bytes, peers, at),
+                    false => access::global_sectors(bytes, peers, at),
+                };
+                (peers, sectors)
+            }
+        };
+        let counts = &mut self.counts[pc as usize];
+        counts.peer_sectors += u64::from(sectors);
+        counts.peer_bytes += u64::from(peers.count_ones() * bytes);
     }
 
     /// Tells the checks that are on.

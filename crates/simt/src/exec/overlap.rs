@@ -1,4 +1,5 @@
-//! Launches of one stream, some of which begin before the one before them has ended.
+//! Launches that run together: those of one stream, some of which begin before the one before them has ended, and those of several
+//! devices.
 //!
 //! A launch that may overlap begins when every block of the launch before has said so (`griddepcontrol.launch_dependents`) or has
 //! ended. From then on the blocks of both take turns on one host thread, as blocks that talk to each other do. On a card they do so
@@ -10,7 +11,12 @@
 //! first. What a launch has written is in memory at once, here: that a reader did not wait shows in what it reads only where it is
 //! early, and in what the race check says always.
 //!
+//! Each device has a stream, and all streams begin at once. What runs on two devices is ordered by flags of system scope alone. A launch
+//! that does not overlap begins when all before it in its stream have ended, and comes behind them.
+//!
 //! A fault that ends one of the launches ends all of them.
+
+use std::collections::HashSet;
 
 use super::block::Environment;
 use super::cluster::Unit;
@@ -53,14 +59,40 @@ pub(crate) fn run_stream(
     for together in launches.chunk_by(|_, next| next.overlaps) {
         match together {
             [alone] => outcomes.push(grid::run(alone.kernel, memory, alone.launch, options)?),
-            several => outcomes.extend(run(several, memory, options)?),
+            several => outcomes.extend(run(&[several], memory, options)?),
         }
     }
     Ok(outcomes)
 }
 
-/// Runs launches of which each but the first may begin before the one before it has ended.
-fn run(launches: &[StreamLaunch<'_>], memory: &mut Memory, options: &Options) -> Result<Vec<Outcome>, LaunchError> {
+/// Runs a stream on each of several devices at once. All launches are checked before the first one runs.
+pub(crate) fn run_devices(
+    streams: &[Vec<StreamLaunch<'_>>],
+    memory: &mut Memory,
+    options: &Options,
+) -> Result<Vec<Vec<Outcome>>, LaunchError> {
+    let mut devices = HashSet::new();
+    for stream in streams {
+        let Some(device) = stream.first().map(|first| first.launch.device) else { continue };
+        if !devices.insert(device) || stream.iter().any(|one| one.launch.device != device) {
+            return Err(LaunchError::Streams { device });
+        }
+    }
+    for one in streams.iter().flatten() {
+        grid::check(one.kernel, one.launch, options)?;
+    }
+    let parts: Vec<&[StreamLaunch<'_>]> = streams.iter().map(Vec::as_slice).collect();
+    let mut outcomes = match devices.len() {
+        0 | 1 => run_stream(&parts.concat(), memory, options)?,
+        _ => run(&parts, memory, options)?,
+    }
+    .into_iter();
+    Ok(streams.iter().map(|stream| outcomes.by_ref().take(stream.len()).collect()).collect())
+}
+
+/// Runs the launches of some streams, all of which begin at once. The outcomes, stream after stream.
+fn run(streams: &[&[StreamLaunch<'_>]], memory: &mut Memory, options: &Options) -> Result<Vec<Outcome>, LaunchError> {
+    let launches = streams.concat();
     let mut drafts = Vec::with_capacity(launches.len());
     for (place, one) in launches.iter().enumerate() {
         drafts.push(Draft::new(one.kernel, memory, one.launch, options, place)?);
@@ -68,7 +100,11 @@ fn run(launches: &[StreamLaunch<'_>], memory: &mut Memory, options: &Options) ->
     if !options.checks.has(Check::UninitialisedRead) {
         memory.forget_unwritten();
     }
-    let mut shares = judged(&drafts, memory);
+    let parts = streams.iter().enumerate().flat_map(|(stream, launches)| {
+        launches.iter().enumerate().map(move |(at, one)| Part { stream, overlaps: at > 0 && one.overlaps })
+    });
+    let parts: Vec<Part> = parts.collect();
+    let mut shares = judged(&drafts, &parts, memory);
     let found = shares.iter_mut().map(|share| std::mem::take(&mut share.findings)).collect();
     let found = Findings::by_launch(found);
     let kernels: Vec<&Kernel> = launches.iter().map(|one| one.kernel).collect();
@@ -80,22 +116,22 @@ fn run(launches: &[StreamLaunch<'_>], memory: &mut Memory, options: &Options) ->
 }
 
 /// Runs the launches; twice, if the check for races finds out late which pages it should have had an eye on.
-fn judged(drafts: &[Draft<'_>], memory: &mut Memory) -> Vec<Share> {
+fn judged(drafts: &[Draft<'_>], parts: &[Part], memory: &mut Memory) -> Vec<Share> {
     if !drafts.iter().all(Draft::judges) {
-        return together(drafts, memory, Watch::Nothing).0;
+        return together(drafts, parts, memory, Watch::Nothing).0;
     }
     memory.begin_journal();
-    let (shares, suspicious) = together(drafts, memory, Watch::Written);
+    let (shares, suspicious) = together(drafts, parts, memory, Watch::Written);
     if suspicious.is_empty() {
         memory.commit_journal();
         return shares;
     }
     memory.roll_back();
-    together(drafts, memory, Watch::WrittenAnd(&suspicious)).0
+    together(drafts, parts, memory, Watch::WrittenAnd(&suspicious)).0
 }
 
 /// Runs the launches together and returns the results of each, and the pages that the race check must watch from the start.
-fn together<'d>(drafts: &'d [Draft<'d>], memory: &'d Memory, watch: Watch<'d>) -> (Vec<Share>, Pages) {
+fn together<'d>(drafts: &'d [Draft<'d>], parts: &[Part], memory: &'d Memory, watch: Watch<'d>) -> (Vec<Share>, Pages) {
     let mut grids: Vec<Grid<'_>> = Vec::with_capacity(drafts.len());
     let mut units = 0u64;
     for draft in drafts {
@@ -108,15 +144,24 @@ fn together<'d>(drafts: &'d [Draft<'d>], memory: &'d Memory, watch: Watch<'d>) -
         Context { grids: &grids, grid: at, any_grid_spins, ..alone }
     };
     let contexts: Vec<Context<'_>> = drafts.iter().enumerate().map(context).collect();
-    let mut stream = Stream::new(&contexts, drafts);
-    stream.run();
-    let suspicious = stream.order.take().map(|order| order.suspicious()).unwrap_or_default();
-    (stream.launches.into_iter().map(|launch| launch.machine.share()).collect(), suspicious)
+    let mut group = Group::new(&contexts, drafts, parts);
+    group.run();
+    let suspicious = group.order.take().map(|order| order.suspicious()).unwrap_or_default();
+    (group.launches.into_iter().map(|launch| launch.machine.share()).collect(), suspicious)
+}
+
+/// Place of a launch among those that run together.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    stream: usize,
+    /// It may begin before the launch before it in its stream has ended.
+    overlaps: bool,
 }
 
 /// A launch in the course of running.
 struct Running<'c> {
     machine: Machine<'c>,
+    part: Part,
     /// Order in which its units start.
     order: Turns,
     units: u64,
@@ -130,9 +175,12 @@ struct Running<'c> {
 }
 
 /// Launches that run together.
-struct Stream<'c> {
+struct Group<'c> {
     contexts: &'c [Context<'c>],
+    /// Stream after stream.
     launches: Vec<Running<'c>>,
+    /// By stream: the clocks of its launches that have ended.
+    behind: Vec<Arrivals>,
     /// Units that run, each with its launch.
     resident: Vec<(usize, Unit)>,
     turns: Turns,
@@ -141,23 +189,26 @@ struct Stream<'c> {
     changes: u64,
 }
 
-impl<'c> Stream<'c> {
-    fn new(contexts: &'c [Context<'c>], drafts: &[Draft<'_>]) -> Stream<'c> {
+impl<'c> Group<'c> {
+    fn new(contexts: &'c [Context<'c>], drafts: &[Draft<'_>], parts: &[Part]) -> Group<'c> {
         let mut order = None;
-        let running = |(context, draft): (&'c Context<'c>, &Draft<'_>)| {
+        let running = |((context, draft), &part): ((&'c Context<'c>, &Draft<'_>), &Part)| {
             let mut machine = Machine::new(context);
             order = order.take().or(machine.order.take());
             machine.order = None;
-            machine.before = if context.grid == 0 { Before::Nothing } else { Before::Runs };
+            machine.before = if part.overlaps { Before::Runs } else { Before::Nothing };
             let (order, units) = (Turns::new(context, draft.units), draft.units);
-            Running { machine, order, units, started: 0, ended: 0, known: Arrivals::default(), is_announced: false }
+            let known = Arrivals::default();
+            Running { machine, part, order, units, started: 0, ended: 0, known, is_announced: false }
         };
-        let launches: Vec<Running<'_>> = contexts.iter().zip(drafts).map(running).collect();
-        Stream {
+        let launches: Vec<Running<'_>> = contexts.iter().zip(drafts).zip(parts).map(running).collect();
+        let streams = parts.iter().map(|part| part.stream + 1).max().unwrap_or(0);
+        Group {
             contexts,
             launches,
+            behind: vec![Arrivals::default(); streams],
             resident: Vec::new(),
-            turns: Turns::new(&contexts[0], drafts.iter().map(|draft| draft.units).sum()),
+            turns: Turns::new(&contexts[0], drafts.iter().map(|draft| draft.units).sum()).among(streams),
             order,
             changes: 0,
         }
@@ -203,7 +254,14 @@ impl<'c> Stream<'c> {
         let mut pass = Pass::default();
         let mut resident = std::mem::take(&mut self.resident);
         self.turns.order(&mut resident);
-        resident.retain_mut(|(at, unit)| !self.turn(*at, unit, &mut pass));
+        let held_back = self.turns.held_back();
+        resident.retain_mut(|(at, unit)| {
+            if held_back == Some(self.launches[*at].part.stream) {
+                (pass.moved, pass.any_runs) = (true, true);
+                return true;
+            }
+            !self.turn(*at, unit, &mut pass)
+        });
         self.resident = resident;
         pass
     }
@@ -235,7 +293,9 @@ impl<'c> Stream<'c> {
             let mut known = std::mem::take(&mut launch.known);
             let first = u64::from(self.contexts[at].own_grid().first_unit);
             known.end_of(first..first + launch.units);
-            if let Some(next) = self.launches.get_mut(at + 1) {
+            let Part { stream, .. } = self.launches[at].part;
+            self.behind[stream].join(known.clone());
+            if let Some(next) = self.launches.get_mut(at + 1).filter(|next| next.part.overlaps) {
                 let waiting = self.resident.iter_mut().filter(|(of, _)| *of == at + 1);
                 waiting.for_each(|(_, unit)| unit.launch_before_ended(&known));
                 next.machine.before = Before::Ended(known);
@@ -244,13 +304,29 @@ impl<'c> Stream<'c> {
         any
     }
 
-    /// Starts units of the first launch that has some left, if it may begin. How many; `None` if it has no steps left for them.
+    /// Starts units of launches that may begin. How many; `None` if a launch has no steps left for them.
     fn start(&mut self) -> Option<u64> {
-        let Some(at) = self.launches.iter().position(|launch| launch.started < launch.units) else { return Some(0) };
-        let lets_next = |(of, unit): &(usize, Unit)| *of + 1 != at || unit.lets_next();
-        if !self.resident.iter().all(lets_next) {
-            return Some(0);
-        }
+        let mut able: Vec<usize> = (0..self.behind.len()).filter_map(|stream| self.next_of(stream)).collect();
+        self.turns.some_of(&mut able);
+        able.into_iter().try_fold(0, |started, at| Some(started + self.start_units(at)?))
+    }
+
+    /// The first launch of a stream that has units left, if it may begin.
+    fn next_of(&self, stream: usize) -> Option<usize> {
+        let is_next = |launch: &Running<'_>| launch.part.stream == stream && launch.started < launch.units;
+        let at = self.launches.iter().position(is_next)?;
+        let may_begin = if self.launches[at].part.overlaps {
+            self.resident.iter().all(|(of, unit)| *of + 1 != at || unit.lets_next())
+        } else {
+            self.launches[..at].iter().all(|before| before.part.stream != stream || before.is_announced)
+        };
+        may_begin.then_some(at)
+    }
+
+    /// Starts units of launch `at`. How many; `None` if it has no steps left for them.
+    fn start_units(&mut self, at: usize) -> Option<u64> {
+        let Part { stream, overlaps } = self.launches[at].part;
+        let follows = !overlaps && self.launches[..at].iter().any(|before| before.part.stream == stream);
         let launch = &mut self.launches[at];
         let crowd = if self.resident.len() > FEW_WAITING { self.resident.len() / STARTED_AT_ONCE } else { 1 };
         let count = self.turns.starts().max(crowd as u64).min(launch.units - launch.started);
@@ -259,6 +335,9 @@ impl<'c> Stream<'c> {
             unit.restart(&self.contexts[at], launch.order.unit(launch.started));
             if launch.machine.has_spent_all(&unit) {
                 return None;
+            }
+            if follows {
+                unit.begin_behind(&self.behind[stream]);
             }
             launch.started += 1;
             self.resident.push((at, unit));

@@ -37,7 +37,7 @@ impl Reader<'_, '_, '_> {
                 if self.machine.context.side_by_side {
                     self.issue.env.log.read(address, address + 1);
                 }
-                let buffer = self.machine.context.memory.holding(address & !CONST_BASE, 1);
+                let buffer = self.machine.context.holding(address & !CONST_BASE, 1);
                 buffer.map(|(buffer, offset)| buffer.load(offset, 1) as u8)
             }
         };

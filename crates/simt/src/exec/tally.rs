@@ -15,6 +15,8 @@ impl Counts {
         self.load_wavefronts += other.load_wavefronts;
         self.load_conflicts += other.load_conflicts;
         self.sectors += other.sectors;
+        self.peer_sectors += other.peer_sectors;
+        self.peer_bytes += other.peer_bytes;
         self.divergent += other.divergent;
         self.requests.iter_mut().zip(other.requests).for_each(|(sum, n)| *sum += n);
     }
@@ -99,6 +101,7 @@ fn calls(debug: &crate::code::Debug) -> Vec<u32> {
 fn classify(op: Op, counts: &Counts) -> Counters {
     let mut out =
         Counters { inst_executed: counts.issued, thread_inst_executed: counts.threads, ..Counters::default() };
+    let peers = (counts.peer_sectors, counts.peer_bytes);
     let [shared, global, local] = [counts.requests[0], counts.requests[1], counts.requests[2]];
     match op.counted() {
         Counted::Branch => {
@@ -110,17 +113,23 @@ fn classify(op: Op, counts: &Counts) -> Counters {
         Counted::Load => {
             (out.shared_ld_wavefronts, out.shared_ld_conflicts) = (counts.wavefronts, counts.conflicts);
             out.global_ld_sectors = counts.sectors;
+            (out.peer_ld_sectors, out.peer_ld_bytes) = peers;
             (out.shared_ld_requests, out.global_ld_requests, out.local_ld_requests) = (shared, global, local);
         }
-        Counted::Copy => (out.global_ld_sectors, out.global_ld_requests) = (counts.sectors, global),
+        Counted::Copy => {
+            (out.global_ld_sectors, out.global_ld_requests) = (counts.sectors, global);
+            (out.peer_ld_sectors, out.peer_ld_bytes) = peers;
+        }
         Counted::Store => {
             (out.shared_st_wavefronts, out.shared_st_conflicts) = (counts.wavefronts, counts.conflicts);
             out.global_st_sectors = counts.sectors;
+            (out.peer_st_sectors, out.peer_st_bytes) = peers;
             (out.shared_st_requests, out.global_st_requests, out.local_st_requests) = (shared, global, local);
         }
         Counted::Atomic => {
             (out.shared_atom_wavefronts, out.shared_atom_conflicts) = (counts.wavefronts, counts.conflicts);
             (out.shared_ld_wavefronts, out.shared_ld_conflicts) = (counts.load_wavefronts, counts.load_conflicts);
+            (out.peer_atom_sectors, out.peer_atom_bytes) = peers;
             let is_red = matches!(op, Op::Atomic(atomic) if atomic.machine.is_red());
             *(if is_red { &mut out.global_red_sectors } else { &mut out.global_atom_sectors }) = counts.sectors;
         }

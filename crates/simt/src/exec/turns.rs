@@ -7,9 +7,14 @@ use crate::launch::Schedule;
 pub(super) const TURN_STEPS: u64 = 1 << 16;
 /// With a seed a turn is this long at least, and any length up to the other is as likely as twice it.
 const TURN_STEPS_MIN: u64 = 1 << 4;
+/// The longest of several devices with a seed: short, since what they do to each other takes few instructions.
+const TURN_STEPS_OF_DEVICES: u64 = 1 << 10;
 
 /// Units that start together are up to two to the power of this many.
 const STARTS_BITS_MAX: usize = 7;
+
+/// Turns of all units between two in which a seed holds one device back.
+const HELD_BACK_IN: usize = 3;
 
 /// SplitMix64 (Steele, Lea and Flood 2014): small, seedable, good enough to shuffle a schedule.
 #[derive(Debug, Clone)]
@@ -48,11 +53,18 @@ impl Random {
     }
 }
 
+/// Sets the choices on one device apart from those on another, which runs the same blocks; none on the first.
+pub(super) fn device_bits(context: &Context<'_>) -> u64 {
+    u64::from(context.launch.device) << 48
+}
+
 /// Order of units and length of their turns.
 pub(super) struct Turns {
     units: u64,
     seed: Option<u64>,
     random: Random,
+    /// Devices that take turns with each other.
+    devices: usize,
 }
 
 impl Turns {
@@ -61,7 +73,27 @@ impl Turns {
             Schedule::Independent { seed } => seed,
             Schedule::Lockstep | Schedule::IndependentFrom { .. } => None,
         };
-        Turns { units, seed, random: Random(seed.unwrap_or(0) ^ 0x7475_726e) }
+        let seed = seed.map(|seed| seed ^ device_bits(context));
+        Turns { units, seed, random: Random(seed.unwrap_or(0) ^ 0x7475_726e), devices: 1 }
+    }
+
+    /// Turns of so many devices together.
+    pub(super) fn among(self, devices: usize) -> Turns {
+        Turns { devices, ..self }
+    }
+
+    /// Keeps of those that could start now the ones that do, in their order: all without a seed, one at least with one.
+    pub(super) fn some_of<T>(&mut self, all: &mut Vec<T>) {
+        if self.seed.is_some() && all.len() > 1 {
+            self.random.shuffle(all);
+            all.truncate(1 + self.random.below(all.len()));
+        }
+    }
+
+    /// The one of several devices that does nothing while the others have their turns; none without a seed, and often none with one.
+    pub(super) fn held_back(&mut self) -> Option<usize> {
+        let is_held = self.seed.is_some() && self.devices > 1 && self.random.below(HELD_BACK_IN) == 0;
+        is_held.then(|| self.random.below(self.devices))
     }
 
     /// The unit that starts as number `place`. A seed makes a permutation of all of them, which needs no table: a Feistel network
@@ -98,9 +130,10 @@ impl Turns {
 
     /// The length of the next turn.
     pub(super) fn steps(&mut self) -> u64 {
+        let longest = if self.devices > 1 { TURN_STEPS_OF_DEVICES } else { TURN_STEPS };
         match self.seed {
             None => TURN_STEPS,
-            Some(_) => TURN_STEPS_MIN << self.random.below((TURN_STEPS / TURN_STEPS_MIN).ilog2() as usize + 1),
+            Some(_) => TURN_STEPS_MIN << self.random.below((longest / TURN_STEPS_MIN).ilog2() as usize + 1),
         }
     }
 }
@@ -110,7 +143,7 @@ mod tests {
     use super::*;
 
     fn order(units: u64, seed: Option<u64>) -> Vec<u64> {
-        let turns = Turns { units, seed, random: Random(0) };
+        let turns = Turns { units, seed, random: Random(0), devices: 1 };
         (0..units).map(|place| turns.unit(place)).collect()
     }
 

@@ -13,6 +13,9 @@ pub enum LaunchError {
     /// A stack of more bytes than a thread has local memory.
     #[error("a stack of {asked} bytes; a thread has at most {most} bytes of local memory")]
     Stack { asked: u32, most: u32 },
+    /// Streams that are not one for each of some devices.
+    #[error("device {device}: each device has one stream of its own, and every launch in it is of that device")]
+    Streams { device: u32 },
     /// No room for the variables of the PTX.
     #[error(transparent)]
     Memory(#[from] MemoryError),
@@ -23,7 +26,7 @@ impl LaunchError {
     pub fn kernel(&self) -> Option<&str> {
         match self {
             LaunchError::Misfit { kernel, .. } => Some(kernel),
-            LaunchError::Stack { .. } | LaunchError::Memory(_) => None,
+            LaunchError::Stack { .. } | LaunchError::Streams { .. } | LaunchError::Memory(_) => None,
         }
     }
 }
@@ -59,6 +62,14 @@ pub enum Misfit {
          must be resident at once, and no card holds more than {most}"
     )]
     NotResident { blocks: u64, threads: u64, shared_bytes: u64, most: u64 },
+    /// A device beyond those that there can be.
+    #[error("device {device}; a simulation has devices 0 to {}", crate::memory::DEVICES_MAX - 1)]
+    NoSuchDevice { device: u32 },
+    /// A kernel that allocates memory, on another device than the first.
+    #[error(
+        "it allocates memory (`malloc`), which the simulator has for kernels of device 0 alone; this one runs on device {device}"
+    )]
+    NoHeap { device: u32 },
     /// Too few arguments, or too many.
     #[error("{given} arguments given, {expected} expected")]
     ArgumentCount { given: usize, expected: usize },

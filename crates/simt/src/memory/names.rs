@@ -3,8 +3,17 @@
 use super::{Buffer, CONST_BASE, FIRST_SLOT, Memory, SHARED_BASE, SLOT_BITS, slot_of};
 
 impl Memory {
-    /// `input[17]`, `input[1001], 4 bytes past the end of input (1000 elements)`, or the bare address.
+    /// `input[17]`, `input[1001], 4 bytes past the end of input (1000 elements)`, or the bare address; with the device, where
+    /// several have memory.
     pub(crate) fn describe(&self, address: u64) -> String {
+        let named = self.describe_alone(address);
+        match self.near(address).filter(|_| self.devices() > 1) {
+            Some(buffer) => format!("{named} of device {}", buffer.device),
+            None => named,
+        }
+    }
+
+    fn describe_alone(&self, address: u64) -> String {
         if (CONST_BASE..SHARED_BASE).contains(&address) {
             return format!("{}, a constant", self.describe(address - CONST_BASE));
         }
@@ -50,8 +59,13 @@ impl Memory {
 
     /// The name of the buffer that `describe` names.
     pub(crate) fn name_at(&self, address: u64) -> Option<&str> {
+        self.near(address).map(|buffer| buffer.name.as_str())
+    }
+
+    /// The buffer that holds `address`, or is near it.
+    fn near(&self, address: u64) -> Option<&Buffer> {
         let buffer = self.buffer(address).filter(|(_, offset)| *offset < 1 << (SLOT_BITS - 1));
-        buffer.or_else(|| self.after(address)).map(|(buffer, _)| buffer.name.as_str())
+        buffer.or_else(|| self.after(address)).map(|(buffer, _)| buffer)
     }
 }
 

@@ -122,6 +122,7 @@ struct Block {
 #[derive(Debug)]
 pub struct Clocks {
     now: Tick,
+    device: u32,
     unit: u32,
     /// Tick of the last barrier of the whole unit.
     unit_base: Tick,
@@ -149,6 +150,7 @@ impl Clocks {
         };
         Clocks {
             now: 1,
+            device: 0,
             unit: 0,
             unit_base: 1,
             lanes_apart,
@@ -165,6 +167,11 @@ impl Clocks {
         if let Some(warp) = self.warps.get_mut(warp as usize) {
             warp.lanes = lanes;
         }
+    }
+
+    /// The device that runs the unit: 0 without this call.
+    pub fn set_device(&mut self, device: u32) {
+        self.device = device;
     }
 
     /// A new unit starts, and knows nothing of what was before.
@@ -492,6 +499,7 @@ impl Clocks {
         let (tick, site) = (self.now, pack(warp, pc));
         let mut now = Now {
             tick,
+            device: self.device as u8,
             unit: self.unit,
             unit_base: self.unit_base,
             block_base: block.base,

@@ -71,6 +71,7 @@ struct Past {
     lanes: u32,
     site: u32,
     strong: Option<Strong>,
+    device: u8,
 }
 
 impl Past {

@@ -11,6 +11,7 @@ use crate::masks::lanes;
 pub(super) struct Now {
     /// Tick of this access.
     pub tick: Tick,
+    pub device: u8,
     pub unit: u32,
     /// Entries before this tick lie behind a barrier of the unit.
     pub unit_base: Tick,

@@ -5,9 +5,10 @@ use rustc_hash::FxHashMap;
 use super::views::Beyond;
 use crate::code::Scope;
 
-/// A block, by its unit and its place there.
+/// A block, by its device, its unit and its place there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reach {
+    pub device: u32,
     pub unit: u32,
     pub block: u32,
 }
@@ -29,12 +30,22 @@ struct Flag {
 
 #[derive(Debug, Default)]
 struct Handed {
-    /// To the whole grid.
-    wide: Beyond,
-    /// Block that released it, while there was one.
-    sole: Option<Reach>,
+    /// To all threads of the device that released it at least.
+    wide: Vec<Wide>,
     /// To one block or cluster.
     narrow: Option<(Scope, Reach, Beyond)>,
+}
+
+/// Knowledge that threads of one device handed over.
+#[derive(Debug)]
+struct Wide {
+    device: u32,
+    /// To the threads of that device.
+    all: Beyond,
+    /// The part of it that was released to other devices too.
+    system: Beyond,
+    /// Block that released it, while there was one.
+    sole: Option<Reach>,
 }
 
 /// Something that a reader sees at a flag.
@@ -49,8 +60,17 @@ pub(super) struct Visible<'a> {
 impl Handed {
     fn add(&mut self, here: Reach, Release { scope, released }: Release) {
         if scope >= Scope::Gpu {
-            self.sole = if self.wide.is_empty() || self.sole == Some(here) { Some(here) } else { None };
-            self.wide.join(&released);
+            let at = self.wide.iter().position(|wide| wide.device == here.device).unwrap_or_else(|| {
+                let (device, sole) = (here.device, Some(here));
+                self.wide.push(Wide { device, all: Beyond::default(), system: Beyond::default(), sole });
+                self.wide.len() - 1
+            });
+            let wide = &mut self.wide[at];
+            wide.sole = wide.sole.filter(|&sole| sole == here);
+            wide.all.join(&released);
+            if scope == Scope::Sys {
+                wide.system.join(&released);
+            }
             return;
         }
         match &mut self.narrow {
@@ -61,19 +81,18 @@ impl Handed {
 
     /// Returns the knowledge that a reader at `here` acquires, and the scope that it needs.
     fn visible(&self, here: Reach) -> impl Iterator<Item = (Scope, &Beyond)> {
-        let wide = Some(&self.wide).filter(|wide| !wide.is_empty()).map(|wide| {
-            let reach = match self.sole {
-                Some(sole) if sole == here => Scope::Cta,
-                Some(sole) if sole.unit == here.unit => Scope::Cluster,
-                _ => Scope::Gpu,
-            };
-            (reach, wide)
+        let wide = self.wide.iter().map(move |wide| match wide.sole {
+            _ if wide.device != here.device => (Scope::Sys, &wide.system),
+            Some(sole) if sole == here => (Scope::Cta, &wide.all),
+            Some(sole) if sole.unit == here.unit => (Scope::Cluster, &wide.all),
+            _ => (Scope::Gpu, &wide.all),
         });
+        let wide = wide.filter(|(_, released)| !released.is_empty());
         let narrow = self.narrow.as_ref().filter(|(scope, from, _)| match scope {
             Scope::Cta => *from == here,
             _ => from.unit == here.unit,
         });
-        wide.into_iter().chain(narrow.map(|(scope, _, released)| (*scope, released)))
+        wide.chain(narrow.map(|(scope, _, released)| (*scope, released)))
     }
 }
 

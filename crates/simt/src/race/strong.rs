@@ -42,14 +42,15 @@ pub(crate) struct Strong {
 }
 
 impl Strong {
-    /// Returns whether two accesses are strong for each other's threads, which are in one block, or in one cluster, or in none.
-    pub(super) fn morally(self, other: Strong, one_block: bool, one_cluster: bool) -> bool {
-        match self.scope.min(other.scope) {
-            Scope::Cta => one_block,
-            Scope::Cluster => one_cluster,
-            Scope::Gpu | Scope::Sys => true,
-        }
+    /// Returns whether two accesses are strong for each other's threads, of which `both` is the least scope that has both.
+    pub(super) fn morally(self, other: Strong, both: Scope) -> bool {
+        self.scope.min(other.scope) >= both
     }
+}
+
+/// The least scope with the threads of both accesses to shared memory.
+fn least_scope(entry: &Entry, now: &Now) -> Scope {
+    if block_of(entry.site) == block_of(now.site) { Scope::Cta } else { Scope::Cluster }
 }
 
 impl Hazard {
@@ -191,7 +192,7 @@ impl Shadow {
         }
         let entry = cells.entry(place.cell);
         let Some(&past) = self.strengths.get(&entry.pc()) else { return };
-        let hazard = match strong.morally(past, block_of(entry.site) == block_of(now.site), true) {
+        let hazard = match strong.morally(past, least_scope(&entry, now)) {
             true => hazard.between_strong(past.role, strong.role),
             false => Some(hazard),
         };
@@ -216,8 +217,8 @@ impl Shadow {
         if !now.since_unit_barrier(self.strong_tick) || now.unordered(&write, lanes).is_none() {
             return;
         }
-        let one_block = block_of(write.site) == block_of(now.site);
-        if !self.strengths.get(&write.pc()).is_some_and(|past| strong.morally(*past, one_block, true)) {
+        let both = least_scope(&write, now);
+        if !self.strengths.get(&write.pc()).is_some_and(|past| strong.morally(*past, both)) {
             return;
         }
         let seen = self.observed.entry(cell).or_default();

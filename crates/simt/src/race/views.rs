@@ -304,14 +304,14 @@ pub(super) struct View {
     pub beyond: Beyond,
     /// Knowledge behind the fences in its past, by scope, for fences that have an order among themselves. The thread has all of
     /// it, and hands it on to those whose fences must come after.
-    behind: Option<Arc<[Beyond; 3]>>,
+    behind: Option<Arc<[Beyond; FENCES.len()]>>,
     /// Releases that its threads read before a barrier, without the fence that would let them count: enough for reads that
     /// are more than plain, since they go where the writes went, and published kernels rely on it.
     pub within_sight: Beyond,
 }
 
-/// Scopes of fences; that of the system is that of the device here.
-const FENCES: [Scope; 3] = [Scope::Cta, Scope::Cluster, Scope::Gpu];
+/// Scopes of fences.
+const FENCES: [Scope; 4] = [Scope::Cta, Scope::Cluster, Scope::Gpu, Scope::Sys];
 
 impl View {
     /// Returns whether it adds nothing to the bases.
@@ -327,7 +327,7 @@ impl View {
     /// A fence of this scope lies behind it from here on, which had `released` behind it.
     pub fn stand_behind(&mut self, scope: Scope, released: &Beyond) {
         let behind = Arc::make_mut(self.behind.get_or_insert_default());
-        behind[FENCES.iter().position(|&fence| fence >= scope).unwrap_or(FENCES.len() - 1)].join(released);
+        behind[scope as usize].join(released);
     }
 
     /// Returns the knowledge behind the fences in its past, by scope.

@@ -1,7 +1,7 @@
 //! Remedies for a finding that says more than its kind does.
 
 use super::{Detail, Finding, Names};
-use crate::code::{Op, Scope};
+use crate::code::{Op, Order, Scope};
 use crate::exec::issue::Place;
 use crate::lower::strong_loads::comes_from_memory;
 use crate::race::Hazard;
@@ -26,6 +26,16 @@ const NAMED_LANES: &str = "let every lane that the mask names execute the instru
 const ARRIVALS: &str =
     "compare the count of `mbarrier.init` with the threads that arrive, and the bytes expected with those copied";
 const GRID: &str = "let every thread of every block come to `grid.sync()` equally often: no `return` before it, and no branch around it";
+
+const DEVICES: &str = "the two threads are on two devices, which no barrier and nothing of the device's own scope orders: `__threadfence()`, `atomicAdd` and \
+    `cuda::thread_scope_device` (`.gpu`) reach the threads of one device alone";
+const BETWEEN_DEVICES: &str = "between devices, in system scope: `__threadfence_system()` behind the write of the data and before that of the flag, a flag \
+    of `cuda::thread_scope_system` (`st.release.sys`, `ld.acquire.sys`), and another fence behind the look at the flag; so also between the last read of a \
+    buffer and the write that uses it again";
+const SYSTEM_SCOPE: &str = "make both accesses those of the whole system (`atomicAdd_system`, `cuda::thread_scope_system`, `.sys`): between devices those of one \
+    device are neither atomic nor ordered";
+const MAP_THE_PEER: &str = "let the device map its peer's memory before the launch (`cudaDeviceEnablePeerAccess`, here `Memory::map_peer`), once for each of the \
+    two directions; where it cannot, copy through the host";
 
 const WAIT_FOR_LAUNCH: &str = "put `cudaGridDependencySynchronize()` (`griddepcontrol.wait`) before the access of the later launch, or launch it \
     without the attribute that lets it begin early (`cudaLaunchAttributeProgrammaticStreamSerialization`)";
@@ -86,6 +96,7 @@ impl Finding {
                 Some(EQUAL_BY_INPUT)
             }
             Hazard::EqualWrites => Some(EQUAL),
+            _ if self.other_device().is_some() => Some(DEVICES),
             _ if self.other_launch().is_some() => Some(OVERLAP),
             _ => None,
         }
@@ -111,6 +122,7 @@ impl Finding {
             Detail::Spin(Awaited::Grid) => Some(GRID),
             Detail::Access { place, address, .. } if self.code == crate::Code::OutOfBounds => match place {
                 Place::Shared if names.is_past_dynamic(address as u32) => Some(DYNAMIC),
+                Place::Global if self.unmapped(names).is_some() => Some(MAP_THE_PEER),
                 Place::Global if names.memory.is_null(address) => Some(NULL),
                 Place::Global if names.memory.is_before(address) => Some(NEGATIVE),
                 _ => None,
@@ -136,6 +148,10 @@ impl Finding {
 
     fn remedy_of_global_race(&self, names: &Names<'_>) -> Option<&'static str> {
         let other = self.other.as_ref()?;
+        if self.other_device().is_some() {
+            let is_narrow = |at: &super::At| strong_scope(names, at).is_some_and(|scope| scope < Scope::Sys);
+            return Some(if is_narrow(&self.at) || is_narrow(other) { SYSTEM_SCOPE } else { BETWEEN_DEVICES });
+        }
         if let Some(apart) = self.other_launch() {
             return Some(if apart.abs() == 1 { WAIT_FOR_LAUNCH } else { WAIT_IN_BETWEEN });
         }
@@ -157,5 +173,14 @@ impl Finding {
             return Some(DEVICE_SCOPE);
         }
         names.kernel.code.uses_grid_barrier().then_some(GRID_SYNC)
+    }
+}
+
+/// Scope of the access at a site, if it is more than plain.
+fn strong_scope(names: &Names<'_>, at: &super::At) -> Option<Scope> {
+    match names.kernel_of(at).code.insts.get(at.pc as usize)?.op {
+        Op::Atomic(op) => Some(op.scope),
+        Op::Load(op) | Op::Store(op) => Some(op.scope).filter(|_| op.order != Order::Weak),
+        _ => None,
     }
 }

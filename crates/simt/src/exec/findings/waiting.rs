@@ -76,7 +76,7 @@ impl Findings {
         for warp in warps {
             for suspect in &warp.suspects {
                 let Suspect { pc, lanes, named, lane, other } = *suspect;
-                let at = At { launch: env.launch, pc, block: env.block, warp: warp.index, lanes };
+                let at = At { device: env.device, launch: env.launch, pc, block: env.block, warp: warp.index, lanes };
                 self.note(env, Code::MaskMismatch, at, None, Detail::Masks { named, lane, other });
             }
         }
@@ -130,14 +130,22 @@ impl Findings {
         at: usize,
     ) {
         let split = warp.splits[at];
-        let at = At { launch: env.launch, pc: split.pc, block: env.block, warp: warp.index, lanes: split.mask };
+        let at = At {
+            device: env.device,
+            launch: env.launch,
+            pc: split.pc,
+            block: env.block,
+            warp: warp.index,
+            lanes: split.mask,
+        };
         self.lanes_missing(context, env, warp, at, Code::MaskMismatch);
     }
 
     /// The lanes of split `at` wait at a barrier of the block, and others of their warp wait in split `above` to meet them.
     pub(in crate::exec) fn lanes_behind(&mut self, env: &Environment, warp: &Warp, at: usize, above: usize) {
-        let (launch, block, index) = (env.launch, env.block, warp.index);
-        let place = |split: usize, lanes| At { launch, pc: warp.splits[split].pc, block, warp: index, lanes };
+        let Environment { device, launch, block, .. } = *env;
+        let index = warp.index;
+        let place = |split: usize, lanes| At { device, launch, pc: warp.splits[split].pc, block, warp: index, lanes };
         let (here, behind) = (place(at, warp.splits[at].mask), place(above, warp.waiting(above)));
         self.note(env, Code::BarrierDivergence, here, Some(behind), Detail::Stuck);
     }

@@ -155,6 +155,10 @@ impl Finding {
             _ if matches!(place, Place::Const | Place::Param) && action != "reads" => {
                 format!("{action} {bytes} bytes of {what}, which no kernel may change")
             }
+            _ if let Some(peer) = self.unmapped(names) => {
+                let own = self.at.device;
+                format!("{action} {bytes} bytes of {what}, and device {own} has not mapped the memory of device {peer}")
+            }
             _ => match self.past_the_end(names, place, address, bytes) {
                 0 => format!("{action} {bytes} bytes outside every allocation: {what}"),
                 past => {
@@ -184,10 +188,10 @@ impl Finding {
         match &self.detail {
             Detail::Race { hazard, address, owner } => {
                 let of_block = owner.map_or(String::new(), |[x, y, z]| format!(" of block ({x},{y},{z})"));
-                sentence(*hazard, &format!("{}{of_block}", names.shared(*address, self.width(names))), None)
+                sentence(*hazard, &format!("{}{of_block}", names.shared(*address, self.width(names))), None, None)
             }
             Detail::GlobalRace { hazard, address } => {
-                sentence(*hazard, &names.memory.describe(*address), self.other_launch())
+                sentence(*hazard, &names.memory.describe(*address), self.other_device(), self.other_launch())
             }
             _ => String::new(),
         }
@@ -197,6 +201,22 @@ impl Finding {
     pub(super) fn other_launch(&self) -> Option<i64> {
         let other = self.other.as_ref()?;
         Some(i64::from(other.launch) - i64::from(self.at.launch)).filter(|&apart| apart != 0)
+    }
+
+    /// The device that made the other access, if it is another.
+    pub(super) fn other_device(&self) -> Option<u32> {
+        self.other.as_ref().map(|other| other.device).filter(|&device| device != self.at.device)
+    }
+
+    /// The device in whose memory an access lies that this one's has not mapped.
+    pub(super) fn unmapped(&self, names: &Names<'_>) -> Option<u32> {
+        match self.detail {
+            Detail::Access { place: Place::Global, address, bytes } if self.code == Code::OutOfBounds => {
+                let (buffer, _) = names.memory.holding(address, bytes.into())?;
+                Some(buffer.device).filter(|&device| device != self.at.device)
+            }
+            _ => None,
+        }
     }
 
     /// Describes the threads at the other site of a wait.
@@ -289,14 +309,17 @@ impl Finding {
     }
 }
 
-/// Sentence about the later of two accesses. `apart`: position in the stream of the earlier one's launch, if it is another.
-fn sentence(hazard: Hazard, what: &str, apart: Option<i64>) -> String {
-    let (who, whose_write) = match apart {
-        None => ("another thread", "another thread's write"),
-        Some(-1) => ("the launch before", "the write of the launch before"),
-        Some(1) => ("the next launch", "the write of the next launch"),
-        Some(apart) if apart < 0 => ("an earlier launch", "the write of an earlier launch"),
-        Some(_) => ("a later launch", "the write of a later launch"),
+/// Sentence about the later of two accesses. `device`: that of the earlier one, if it is another; `apart`: position in the stream of
+/// the earlier one's launch, likewise.
+fn sentence(hazard: Hazard, what: &str, device: Option<u32>, apart: Option<i64>) -> String {
+    let peer = device.map(|device| (format!("device {device}"), format!("the write of device {device}")));
+    let (who, whose_write) = match (&peer, apart) {
+        (Some((who, whose_write)), _) => (who.as_str(), whose_write.as_str()),
+        (_, None) => ("another thread", "another thread's write"),
+        (_, Some(-1)) => ("the launch before", "the write of the launch before"),
+        (_, Some(1)) => ("the next launch", "the write of the next launch"),
+        (_, Some(apart)) if apart < 0 => ("an earlier launch", "the write of an earlier launch"),
+        (_, Some(_)) => ("a later launch", "the write of a later launch"),
     };
     match hazard {
         Hazard::ReadAfterWrite => format!("reads {what} while {who} may still be writing it"),
@@ -328,7 +351,8 @@ fn sentence(hazard: Hazard, what: &str, apart: Option<i64>) -> String {
     }
 }
 
-pub(super) fn site(kernel: &Kernel, at: &At, action: &'static str) -> Site {
+/// `several`: there are several devices, so that the site names its own.
+pub(super) fn site(kernel: &Kernel, several: bool, at: &At, action: &'static str) -> Site {
     let code = &kernel.code;
     let pc = (at.pc as usize).min(code.debug.len() - 1);
     let debug = &code.debug[pc];
@@ -344,6 +368,7 @@ pub(super) fn site(kernel: &Kernel, at: &At, action: &'static str) -> Site {
         between: is_moved.then_some([own.line, next]),
         frames: if is_moved { Vec::new() } else { own.frames },
         launch: at.launch,
+        device: several.then_some(at.device),
         ptx_line,
         opcode: debug.opcode.clone(),
         block: at.block,

@@ -96,7 +96,7 @@ impl Clocks {
     }
 
     fn reach(&self, warp: u32) -> Reach {
-        Reach { unit: self.unit, block: self.block_of_warp(warp) as u32 }
+        Reach { device: self.device, unit: self.unit, block: self.block_of_warp(warp) as u32 }
     }
 
     /// `lane` of `warp` reads the flag at `key` with an access that is more than plain.

@@ -6,6 +6,7 @@ use super::super::clocks::Clocks;
 use super::super::now::{Now, block_of};
 use super::super::{Hazard, Role, Strong};
 use super::{Access, Act, Party, Past, Race};
+use crate::code::Scope;
 
 /// Readers of a strong write, which come behind it: by the place's first byte.
 #[derive(Debug, Default)]
@@ -73,15 +74,22 @@ impl Report<'_> {
 
     /// Returns the record of `lanes` of this access.
     pub(super) fn past(&self, lanes: u32) -> Past {
-        let Now { unit, tick, site, .. } = *self.now;
-        Past { unit, tick, lanes, site, strong: self.strong }
+        let Now { device, unit, tick, site, .. } = *self.now;
+        Past { unit, tick, lanes, site, strong: self.strong, device }
     }
 
     /// Returns whether two strong accesses are strong for each other.
     pub(super) fn morally_strong(&self, past: &Past) -> bool {
         let (Some(ours), Some(theirs)) = (self.strong, past.strong) else { return false };
-        let one_cluster = past.unit == self.now.unit;
-        ours.morally(theirs, one_cluster && block_of(past.site) == block_of(self.now.site), one_cluster)
+        ours.morally(
+            theirs,
+            match past.unit == self.now.unit {
+                true if block_of(past.site) == block_of(self.now.site) => Scope::Cta,
+                true => Scope::Cluster,
+                false if past.device == self.now.device => Scope::Gpu,
+                false => Scope::Sys,
+            },
+        )
     }
 
     /// The lanes of `past` and of `lanes` of this access that base causality leaves unordered, if there are such.
@@ -92,7 +100,8 @@ impl Report<'_> {
         if past.unit == self.now.unit {
             return self.now.unordered(&past.entry(), lanes);
         }
-        let by_sight = self.strong.is_some() && hazard == Hazard::ReadAfterWrite;
+        let reaches = |strong: Strong| past.device == self.now.device || strong.scope == Scope::Sys;
+        let by_sight = self.strong.is_some_and(reaches) && hazard == Hazard::ReadAfterWrite;
         self.now.unordered_beyond(past.unit, &past.entry(), lanes, by_sight)
     }
 

@@ -1,0 +1,294 @@
+//! The kernels of chapter 14, launched as the library's group says, on two, four and eight devices of the simulator: results bit by bit, faults, and what crosses the links.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use device::card::H200;
+use device::{
+    Arg, Buffer, Call, Checks, Code, DeviceAddress, Geometry, KernelSource, Peers, Report, Scalar, Schedule, SimOptions,
+};
+use half::bf16;
+use reduction::{Epochs, Group, Memory, Op, RankLaunch, Route, Share, Type};
+
+const SLUG: &str = "ch14-all-reduce";
+/// Small launches of more than one block, in place of those that fill a card.
+const GRID: u32 = 2;
+const BLOCK: u32 = 64;
+/// Calls one after the other: both halves of the staging array are used again.
+const CALLS: usize = 4;
+
+/// A type of elements, with what is left of a sum of floats.
+trait Element: Scalar + PartialEq + std::fmt::Debug {
+    const TYPE: Type;
+    fn widen(self) -> f32;
+    fn narrow(value: f32) -> Self;
+    fn bits(self) -> u32;
+}
+
+impl Element for f32 {
+    const TYPE: Type = Type::F32;
+    fn widen(self) -> f32 {
+        self
+    }
+    fn narrow(value: f32) -> f32 {
+        value
+    }
+    fn bits(self) -> u32 {
+        self.to_bits()
+    }
+}
+
+impl Element for bf16 {
+    const TYPE: Type = Type::BF16;
+    fn widen(self) -> f32 {
+        self.to_f32()
+    }
+    fn narrow(value: f32) -> bf16 {
+        bf16::from_f32(value)
+    }
+    fn bits(self) -> u32 {
+        self.to_bits().into()
+    }
+}
+
+/// One case: ranks, elements, how far behind an aligned address arrays begin, in elements, and whether results take the input's place.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    ranks: usize,
+    n: usize,
+    begin: usize,
+    in_place: bool,
+    schedule: Schedule,
+}
+
+fn case(ranks: usize, n: usize, begin: usize, schedule: Schedule) -> Case {
+    Case { ranks, n, begin, in_place: false, schedule }
+}
+
+/// Element i of a rank in a call: of any size and sign, so that the order of additions shows; for the largest, now and then a NaN.
+fn element<T: Element>(op: Op, call: usize, rank: usize, i: usize) -> T {
+    if op == Op::Maximum && i % 29 == 3 * rank + call {
+        return T::narrow(f32::NAN);
+    }
+    let mut bits = (call as u64) << 40 | (rank as u64) << 32 | i as u64;
+    for _ in 0..3 {
+        bits = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (bits >> 29);
+    }
+    let scale = [1.0, 1e-4, 3e3][(bits >> 20) as usize % 3];
+    T::narrow(((bits & 0xffff) as f32 / 65536.0 - 0.5) * scale)
+}
+
+/// The result in the order of ranks. A NaN wins where the largest is asked for.
+fn expected<T: Element>(op: Op, ranks: usize, call: usize, i: usize) -> T {
+    let all = (0..ranks).map(|rank| element::<T>(op, call, rank, i).widen());
+    let combine = |a: f32, b: f32| match op {
+        Op::Sum => a + b,
+        _ if a.is_nan() || b.is_nan() => f32::NAN,
+        _ => a.max(b),
+    };
+    T::narrow(all.reduce(combine).expect("a rank at least"))
+}
+
+/// Results by call and rank, and the reports by rank and call.
+struct Left<T> {
+    results: Vec<Vec<Vec<T>>>,
+    reports: Vec<Vec<Report>>,
+}
+
+impl<T> Left<T> {
+    fn codes(&self) -> BTreeSet<&'static str> {
+        let faults = self.reports.iter().flatten().flat_map(|report| &report.faults);
+        faults.map(|fault| fault.code.name()).collect()
+    }
+}
+
+fn upload<T: Scalar>(peers: &Peers, name: &str, values: impl Fn(usize) -> Vec<T>) -> Vec<Buffer<T>> {
+    let all = peers.devices().iter().enumerate();
+    all.map(|(rank, device)| device.upload(name, &values(rank)).expect("room for it")).collect()
+}
+
+/// Makes `CALLS` calls on each rank, all ranks at once, by these routes in turn. A wrong kernel is launched in place of the first one's.
+fn run<T: Element>(routes: &[Route], wrong: Option<&str>, op: Op, case: Case, checks: Checks) -> Left<T> {
+    let Case { ranks, n, begin, in_place, schedule } = case;
+    let peers = Peers::simulated(ranks as u32, SimOptions { schedule, checks, ..SimOptions::default() }).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate lies in the workspace");
+    let source = KernelSource::in_root(root, SLUG);
+    let modules: Vec<_> = peers.devices().iter().map(|device| device.load_with(&source, &[]).unwrap()).collect();
+    let group = Group::new(op, T::TYPE, n as u64, &vec![&H200; ranks]).unwrap().with_routes(routes);
+    let room = group.room();
+    let zeros = |name, bytes: u64| upload(&peers, name, |_| vec![0u32; bytes as usize / 4]);
+    let (stage, words, flags) = (zeros("stage", room.stage), zeros("words", room.words), zeros("flags", room.flags));
+    let input = |call: usize| {
+        let values = move |rank| (0..begin + n).map(|i| element(op, call, rank, i.wrapping_sub(begin))).collect();
+        upload::<T>(&peers, "in", values)
+    };
+    let inputs: Vec<Vec<Buffer<T>>> = (1..=CALLS).map(input).collect();
+    let apart: Vec<Vec<Buffer<T>>> =
+        (0..CALLS).map(|_| upload(&peers, "out", |_| vec![T::narrow(-7.0); begin + n])).collect();
+    let outs = if in_place { &inputs } else { &apart };
+    let behind = |buffer: &Buffer<T>| {
+        let (address, bytes) = (buffer.address() + (begin * T::BYTES) as u64, (n * T::BYTES) as u64);
+        Memory { address, bytes }
+    };
+    let whole = |buffer: &Buffer<u32>| Memory { address: buffer.address(), bytes: buffer.bytes() };
+    let mut epochs = Epochs::default();
+    let launches = (0..CALLS).map(|call| {
+        let share = |rank: usize| Share {
+            input: behind(&inputs[call][rank]),
+            out: behind(&outs[call][rank]),
+            stage: whole(&stage[rank]),
+            words: whole(&words[rank]),
+            flags: whole(&flags[rank]),
+        };
+        let shares: Vec<Share> = (0..ranks).map(share).collect();
+        let call = group.call(routes[call % routes.len()], n as u64, &mut epochs).unwrap();
+        (0..ranks as u32).map(|rank| call.launch(rank, &shares).unwrap()).collect()
+    });
+    let launches: Vec<Vec<RankLaunch>> = launches.collect();
+    let call = |rank: usize, call: usize| {
+        let launch = &launches[call][rank];
+        let numbers = launch.numbers.map(Arg::U32);
+        let args = [Arg::Words(launch.arrays.clone())].into_iter().chain(numbers).chain([Arg::U64(launch.n)]).collect();
+        let kernel = wrong.unwrap_or(&launch.kernel);
+        Call { module: &modules[rank], kernel, geometry: Geometry::linear(GRID, BLOCK), args }
+    };
+    let calls: Vec<Vec<Call<'_>>> = (0..ranks).map(|rank| (0..CALLS).map(|at| call(rank, at)).collect()).collect();
+    let reports = peers.launch(&calls).unwrap();
+    let download = |outs: &Vec<Buffer<T>>| {
+        let each = peers.devices().iter().zip(outs);
+        each.map(|(device, out)| device.download(out).unwrap().split_off(begin)).collect()
+    };
+    Left { results: outs.iter().map(download).collect(), reports }
+}
+
+fn seeded(seed: u64) -> Schedule {
+    Schedule::Independent { seed: Some(seed) }
+}
+
+fn schedules() -> impl Iterator<Item = Schedule> {
+    [Schedule::Lockstep, Schedule::Independent { seed: None }].into_iter().chain((0..8).map(seeded))
+}
+
+fn judge<T: Element>(routes: &[Route], op: Op, case: Case) {
+    let left = run::<T>(routes, None, op, case, Checks::ALL);
+    let what = format!("{op} by {routes:?} of {}, {case:?}", T::NAME);
+    for report in left.reports.iter().flatten() {
+        assert!(report.faults.is_empty() && report.notes.is_empty(), "{what}: {:?} {:?}", report.faults, report.notes);
+    }
+    for (call, ranks) in left.results.iter().enumerate() {
+        for (rank, result) in ranks.iter().enumerate() {
+            let value = |i| expected::<T>(op, case.ranks, call + 1, i);
+            let is_right = |(i, left): (usize, &T)| match value(i) {
+                value if value.widen().is_nan() => left.widen().is_nan(),
+                value => left.bits() == value.bits(),
+            };
+            let right = result.iter().enumerate().all(is_right) && result.len() == case.n;
+            assert!(right, "{what}: rank {rank} has another result in call {call}");
+        }
+    }
+}
+
+#[test]
+fn every_rank_has_the_sum_in_the_order_of_ranks_under_every_schedule() {
+    for ranks in [2, 4, 8] {
+        for (at, schedule) in schedules().enumerate() {
+            for route in Route::ALL {
+                judge::<f32>(&[route], Op::Sum, case(ranks, 301, at % 3, schedule));
+                judge::<bf16>(&[route], Op::Sum, case(ranks, 299, at % 5, schedule));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_largest_of_all_ranks_and_any_number_of_ranks() {
+    for ranks in [1, 2, 3, 5, 8] {
+        for route in Route::ALL {
+            judge::<f32>(&[route], Op::Maximum, case(ranks, 130, 0, seeded(ranks as u64)));
+            judge::<bf16>(&[route], Op::Maximum, case(ranks, 131, 1, seeded(ranks as u64)));
+        }
+    }
+}
+
+#[test]
+fn lengths_about_packs_blocks_and_parts() {
+    for n in [0, 1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33, 63, 64, 65, 127, 512, 515] {
+        for route in Route::ALL {
+            judge::<f32>(&[route], Op::Sum, case(3, n, n % 2, seeded(n as u64)));
+            judge::<bf16>(&[route], Op::Sum, case(3, n, n % 3, seeded(n as u64)));
+        }
+    }
+}
+
+/// Routes that meet share a staging array and its flags, and results may take the input's place.
+#[test]
+fn algorithms_follow_each_other_in_one_staging_array() {
+    for schedule in schedules() {
+        let case = case(3, 200, 0, schedule);
+        use Route::{LowLatency, OneShotPull, OneShotPush, TwoShotPull, TwoShotPush};
+        judge::<f32>(&[TwoShotPush, OneShotPull, LowLatency, TwoShotPull, OneShotPush], Op::Sum, case);
+        judge::<bf16>(&[OneShotPush, LowLatency, TwoShotPull], Op::Sum, Case { in_place: true, ..case });
+    }
+}
+
+fn run_wrong(kernel: &str, case: Case) -> Left<f32> {
+    run(&[Route::OneShotPull], Some(kernel), Op::Sum, case, Checks::ALL)
+}
+
+/// A wrong kernel is found by the announced fault, in every run or at least in some.
+#[test]
+fn wrong_meetings_are_races_between_devices() {
+    for (kernel, at_least) in [("device_scope_f32", 10), ("overwritten_f32", 10), ("reused_f32", 8)] {
+        for ranks in [2, 4, 8] {
+            let mut found = 0;
+            for schedule in schedules() {
+                let left = run_wrong(kernel, case(ranks, 257, 0, schedule));
+                let codes = left.codes();
+                assert!(codes.is_empty() || codes == BTreeSet::from([Code::GlobalRace.name()]), "{kernel}: {codes:?}");
+                let between = left.reports.iter().flatten().flat_map(|report| &report.faults).all(|fault| {
+                    let other = fault.other.as_ref().expect("a pair");
+                    fault.site.device != other.device && fault.why.contains("two devices")
+                });
+                assert!(between, "{kernel}: a race within a device");
+                found += usize::from(!codes.is_empty());
+            }
+            assert!(found >= at_least, "{kernel} on {ranks} ranks: a race under {found} of 10 schedules");
+        }
+    }
+}
+
+#[test]
+fn ranks_that_add_in_order_of_arrival_have_other_bits_each_time() {
+    let mut sums = BTreeSet::new();
+    let mut ranks_differ = 0;
+    for seed in 0..8 {
+        let left = run_wrong("arrival_f32", case(4, 64, 0, seeded(seed)));
+        assert!(left.codes().is_empty(), "no race finds it: {:?}", left.codes());
+        let bits: Vec<Vec<u32>> = left.results[0].iter().map(|sum| sum.iter().map(|x| x.to_bits()).collect()).collect();
+        ranks_differ += u32::from(bits.iter().any(|other| *other != bits[0]));
+        sums.insert(bits);
+    }
+    assert!(ranks_differ > 4 && sums.len() > 4, "ranks differ in {ranks_differ} of 8 runs, {} results", sums.len());
+}
+
+/// Bytes over the links, as the head of the kernels has them: a rank gets R - 1 arrays over its links in one shot, and two times (R - 1) / R of one in two.
+#[test]
+fn two_shots_move_fewer_bytes_than_one() {
+    let (ranks, n) = (8, 1024);
+    let case = case(ranks, n, 0, Schedule::Independent { seed: None });
+    let array = 4 * n as u64;
+    let one = [Route::OneShotPull, Route::OneShotPush];
+    let two = [Route::TwoShotPull, Route::TwoShotPush];
+    for (routes, bytes) in [(one, 7 * array), (two, 2 * 7 * array / 8)] {
+        let [pull, push] = routes.map(|route| run::<f32>(&[route], None, Op::Sum, case, Checks::NONE));
+        assert_eq!(routes.map(|route| route.link_bytes(array, ranks as u32)), [bytes; 2]);
+        for report in pull.reports.iter().flatten() {
+            assert_eq!(report.counters.expect("the simulator counts").peer_ld_bytes, bytes, "{routes:?}");
+        }
+        for report in push.reports.iter().flatten() {
+            let counters = report.counters.expect("the simulator counts");
+            let flags = counters.peer_st_bytes - bytes;
+            assert!(counters.peer_ld_bytes == 0 && flags <= 2 * 4 * 7 * u64::from(GRID), "{routes:?}: {flags}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Several devices of the simulator behind one door.
+
+use device::{Arg, Call, Code, DeviceAddress, Geometry, Peers, SimOptions};
+
+/// Copies a word from where `from` points to, and sets and awaits flags between devices.
+const PTX: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
+.visible .entry pass_on(.param .align 8 .b8 words[24], .param .u32 mine)\n{\n.reg .pred %p;\n.reg .b32 %r<3>;\n.reg .b64 %a<4>;\n\
+ld.param.u64 %a0, [words];\nld.param.u64 %a1, [words+8];\nld.param.u64 %a2, [words+16];\nld.param.u32 %r0, [mine];\n\
+setp.ne.u64 %p, %a2, 0;\n@%p trap;\nWAIT:\nld.acquire.sys.global.u32 %r1, [%a0];\nsetp.ne.u32 %p, %r1, %r0;\n@%p bra WAIT;\n\
+add.u32 %r1, %r1, 1;\nst.release.sys.global.u32 [%a1], %r1;\nret;\n}\n";
+
+#[test]
+fn a_word_goes_round_among_devices_that_wait_for_each_other() {
+    let peers = Peers::simulated(3, SimOptions::default()).unwrap();
+    let modules: Vec<_> = peers.devices().iter().map(|device| device.load_ptx("pass.ptx", PTX).unwrap()).collect();
+    let words: Vec<_> = peers.devices().iter().map(|device| device.upload("word", &[0u32]).unwrap()).collect();
+    // Device r waits until its word is r, which device 0 finds at once, and tells the next one.
+    let call = |rank: usize| {
+        let addresses = vec![words[rank].address(), words[(rank + 1) % 3].address(), 0];
+        let args = vec![Arg::Words(addresses), Arg::U32(rank as u32)];
+        Call { module: &modules[rank], kernel: "pass_on", geometry: Geometry::linear(1, 1), args }
+    };
+    let reports = peers.launch(&[vec![call(0)], vec![call(1)], vec![call(2)]]).unwrap();
+    assert!(reports.iter().flatten().all(|report| report.faults.is_empty()), "{reports:?}");
+    let left: Vec<u32> =
+        peers.devices().iter().zip(&words).flat_map(|(device, word)| device.download(word).unwrap()).collect();
+    assert_eq!(left, [3, 1, 2]);
+
+    // One of them alone, through its own door, waits in vain.
+    let report = peers.devices()[2].launch(&call(0)).unwrap();
+    assert_eq!(report.faults.iter().map(|fault| fault.code).collect::<Vec<_>>(), [Code::Deadlock]);
+    assert!(
+        peers.launch(&[]).unwrap().is_empty() && peers.launch(&[vec![], vec![]]).unwrap().iter().all(Vec::is_empty)
+    );
+}
+
+#[test]
+fn devices_that_are_not_there_are_refused() {
+    let message = Peers::simulated(33, SimOptions::default()).unwrap_err().to_string();
+    assert_eq!(message, "33 simulated devices: device 32: a simulation has devices 0 to 31");
+    let peers = Peers::simulated(2, SimOptions::default()).unwrap();
+    let message = peers.launch(&[vec![], vec![], vec![]]).unwrap_err().to_string();
+    assert_eq!(message, "2 simulated devices: launches were given for 3");
+}

@@ -1,0 +1,403 @@
+//! All-reduce over several devices of one program: each has an array, and each gets the sum of all of them, or their maximum, element
+//! by element. Launches are plain data, one for each rank; chapter 14 explains the kernels.
+//!
+//! Each device must reach the memory of all others (`cuCtxEnablePeerAccess`), and has a [`Share`] of memory that the ranks use together.
+//! In a call, every rank launches what [`GroupCall::launch`] gives for it, on its own device and stream, without waiting for others: the
+//! kernels wait for each other, so all must come to run.
+
+use std::fmt;
+
+use crate::card::Card;
+use crate::element::Type;
+use crate::error::{Error, Result};
+use crate::geometry::Geometry;
+use crate::memory::Memory;
+use crate::op::Op;
+use crate::plan::entry_name;
+
+/// Most ranks of a group.
+pub const RANKS_MAX: u32 = 8;
+/// Bytes of what travels together.
+const PACK_BYTES: u64 = 16;
+/// Threads a block: as many as the kernels are compiled for.
+const BLOCK: u32 = 512;
+/// Most bytes of a message: its packs are counted in 32 bits, twice over and for each rank.
+const MESSAGE_BYTES_MAX: u64 = (1 << 32) / (2 * RANKS_MAX as u64) * PACK_BYTES - PACK_BYTES;
+
+/// Way of the data over the links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Route {
+    /// Four bytes and the number of the call in each word, pushed to all: one trip, and twice the bytes.
+    LowLatency,
+    /// Each rank reads the arrays of all.
+    OneShotPull,
+    /// Each rank writes its array to all.
+    OneShotPush,
+    /// Each rank reads a part of all arrays, adds it, and reads the sums of the others.
+    TwoShotPull,
+    /// Each rank writes the parts that others add to them, and its sums to all.
+    TwoShotPush,
+}
+
+impl Route {
+    /// Every route.
+    pub const ALL: [Route; 5] =
+        [Route::LowLatency, Route::OneShotPull, Route::OneShotPush, Route::TwoShotPull, Route::TwoShotPush];
+
+    /// Name in kernels: `one_shot_pull`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Route::LowLatency => "low_latency",
+            Route::OneShotPull => "one_shot_pull",
+            Route::OneShotPush => "one_shot_push",
+            Route::TwoShotPull => "two_shot_pull",
+            Route::TwoShotPush => "two_shot_push",
+        }
+    }
+
+    /// Bytes that each of so many ranks gets over its links in a call of `bytes` bytes, without flags.
+    pub const fn link_bytes(self, bytes: u64, ranks: u32) -> u64 {
+        let others = ranks as u64 - 1;
+        match self {
+            Route::LowLatency => 2 * others * bytes,
+            Route::OneShotPull | Route::OneShotPush => others * bytes,
+            Route::TwoShotPull | Route::TwoShotPush => 2 * others * bytes / ranks as u64,
+        }
+    }
+}
+
+impl fmt::Display for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Devices that reduce together, one rank each.
+///
+/// Results have the same bits on all ranks, by every route and on every card: elements are added as floats from rank 0 on, and rounded
+/// to their type once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    op: Op,
+    ty: Type,
+    ranks: u32,
+    /// Packs of the longest message.
+    packs: u64,
+    routes: Vec<Route>,
+    /// Blocks that every card holds at once.
+    grid_max: u32,
+}
+
+/// Bytes of the memory that each rank shares with the others, at a multiple of 256 bytes each. It is zero before the first call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Room {
+    /// Arrays and sums that are left for others.
+    pub stage: u64,
+    /// Words of [`Route::LowLatency`].
+    pub words: u64,
+    /// Flags.
+    pub flags: u64,
+}
+
+/// Memory of one rank in a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// Its array.
+    pub input: Memory,
+    /// Its results, which may lie over its array.
+    pub out: Memory,
+    /// See [`Room`].
+    pub stage: Memory,
+    /// Likewise.
+    pub words: Memory,
+    /// Likewise.
+    pub flags: Memory,
+}
+
+/// Numbers of calls, the same on all ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Epochs {
+    meeting: u32,
+    words: u32,
+}
+
+/// One call: the same for all ranks, up to their numbers and memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupCall {
+    group: Group,
+    route: Route,
+    n: u64,
+    epoch: u32,
+    kernel: String,
+    geometry: Geometry,
+}
+
+/// Launch of one rank: `kernel<<<geometry>>>(arrays, numbers..., n)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RankLaunch {
+    /// The entry of the PTX.
+    pub kernel: String,
+    /// Blocks and threads.
+    pub geometry: Geometry,
+    /// The first argument, a structure by value: the addresses of the input, and of results, staging arrays and flags by rank.
+    pub arrays: Vec<u64>,
+    /// Arguments of 32 bits: rank, ranks, number of the call, packs of a slot, packs of a half.
+    pub numbers: [u32; 5],
+    /// The last argument, 64 bits: elements.
+    pub n: u64,
+}
+
+impl Epochs {
+    /// The number of the next call by this route, from 1 on: routes that meet count together.
+    fn next(&mut self, route: Route) -> u32 {
+        let epoch = if route == Route::LowLatency { &mut self.words } else { &mut self.meeting };
+        *epoch = epoch.wrapping_add(1);
+        *epoch
+    }
+}
+
+impl Group {
+    /// So many ranks, whose messages have at most `most` elements. `cards` are those of the ranks.
+    ///
+    /// # Errors
+    /// An operation other than `sum` and `maximum` or a type other than `f32` and `bf16`; no rank, more than [`RANKS_MAX`], or not as many
+    /// cards; more elements than kernels count.
+    pub fn new(op: Op, ty: Type, most: u64, cards: &[&Card]) -> Result<Group> {
+        op.check(ty)?;
+        if !matches!(op, Op::Sum | Op::Maximum) || !matches!(ty, Type::F32 | Type::BF16) {
+            return Err(Error::NoKernels { op, ty, layout: "several devices" });
+        }
+        let ranks = cards.len() as u32;
+        if !(1..=RANKS_MAX).contains(&ranks) {
+            return Err(Error::Parameter { what: "the number of ranks", got: ranks.to_string(), range: "1 to 8" });
+        }
+        let most_bytes = most.checked_mul(ty.bytes()).filter(|&bytes| bytes <= MESSAGE_BYTES_MAX);
+        let Some(bytes) = most_bytes else {
+            return Err(Error::TooMany { what: "elements", got: most, most: MESSAGE_BYTES_MAX / ty.bytes() });
+        };
+        let grid_max = cards.iter().map(|card| card.multiprocessors).min().unwrap_or(1).max(1);
+        let (packs, routes) = (bytes.div_ceil(PACK_BYTES), Route::ALL.to_vec());
+        Ok(Group { op, ty, ranks, packs, routes, grid_max })
+    }
+
+    /// The same by some routes alone, which may need less memory: pushed arrays take room for each rank, pulled ones for one.
+    pub fn with_routes(self, routes: &[Route]) -> Group {
+        Group { routes: routes.to_vec(), ..self }
+    }
+
+    /// Ranks.
+    pub fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    /// Packs of a slot and of a half by this route: each four bytes may travel with an epoch, and routes that meet share halves.
+    fn packs(&self, route: Route) -> (u64, u64) {
+        let all = self.ranks as u64 * self.packs;
+        let has = |routes: &[Route]| routes.iter().any(|route| self.routes.contains(route));
+        match route {
+            Route::LowLatency if has(&[route]) => (2 * self.packs, 2 * all),
+            Route::LowLatency => (0, 0),
+            _ if has(&[Route::OneShotPush, Route::TwoShotPush]) => (self.packs, all),
+            _ if has(&[Route::OneShotPull, Route::TwoShotPull]) => (self.packs, self.packs),
+            _ => (0, 0),
+        }
+    }
+
+    /// Memory that each rank shares with the others.
+    pub fn room(&self) -> Room {
+        let bytes = |route| 2 * PACK_BYTES * self.packs(route).1;
+        let flags = u64::from(self.grid_max * RANKS_MAX) * 4;
+        Room { stage: bytes(Route::OneShotPull), words: bytes(Route::LowLatency), flags }
+    }
+
+    /// The next call, of `n` elements. All ranks make the same calls in the same order.
+    ///
+    /// # Errors
+    /// More elements than the group was made for, or another route.
+    pub fn call(&self, route: Route, n: u64, epochs: &mut Epochs) -> Result<GroupCall> {
+        let (size, most) = (self.ty.bytes(), self.packs * PACK_BYTES / self.ty.bytes());
+        if n > most {
+            return Err(Error::TooMany { what: "elements", got: n, most });
+        }
+        if !self.routes.contains(&route) {
+            return Err(Error::Parameter { what: "the route", got: route.to_string(), range: "those of the group" });
+        }
+        // What a thread takes at a time.
+        let unit = if route == Route::LowLatency { 4 } else { PACK_BYTES };
+        let blocks = (n * size).div_ceil(unit * u64::from(BLOCK)).clamp(1, self.grid_max.into());
+        let kernel = entry_name(route.name(), self.op, "", self.ty);
+        let geometry = Geometry::linear(blocks as u32, BLOCK);
+        Ok(GroupCall { group: self.clone(), route, n, epoch: epochs.next(route), kernel, geometry })
+    }
+}
+
+impl GroupCall {
+    /// The launch of a rank, with the memory of all ranks in their order.
+    ///
+    /// # Errors
+    /// A rank that is not there, or not as many shares as ranks; memory that is too short, badly aligned, or overlaps results in part.
+    pub fn launch(&self, rank: u32, shares: &[Share]) -> Result<RankLaunch> {
+        let GroupCall { group, route, n, epoch, .. } = self;
+        if rank >= group.ranks || shares.len() as u32 != group.ranks {
+            let got = format!("{rank} of {}", shares.len());
+            return Err(Error::Parameter { what: "the rank", got, range: "each rank of the group's number of ranks" });
+        }
+        shares.iter().try_for_each(|share| self.check(share))?;
+        let by_rank = |of: fn(&Share) -> Memory| {
+            let addresses = (0..RANKS_MAX as usize).map(move |at| shares.get(at).map_or(0, |share| of(share).address));
+            addresses.collect::<Vec<u64>>()
+        };
+        let stage = by_rank(if *route == Route::LowLatency { |share| share.words } else { |share| share.stage });
+        let input = vec![shares[rank as usize].input.address];
+        let (slot, half) = group.packs(*route);
+        Ok(RankLaunch {
+            kernel: self.kernel.clone(),
+            geometry: self.geometry,
+            arrays: [input, by_rank(|share| share.out), stage, by_rank(|share| share.flags)].concat(),
+            numbers: [rank, group.ranks, *epoch, slot as u32, half as u32],
+            n: *n,
+        })
+    }
+
+    fn check(&self, share: &Share) -> Result<()> {
+        let (Room { stage, words, flags, .. }, bytes) = (self.group.room(), self.n * self.group.ty.bytes());
+        let Share { input, out, .. } = *share;
+        let operands = [
+            ("input", input, bytes, self.group.ty.bytes()),
+            ("out", out, bytes, self.group.ty.bytes()),
+            ("stage", share.stage, stage, 256),
+            ("words", share.words, words, 256),
+            ("flags", share.flags, flags, 256),
+        ];
+        for (operand, memory, expected, multiple) in operands {
+            if memory.bytes < expected {
+                return Err(Error::Length { operand, got: memory.bytes, expected });
+            }
+            if expected > 0 && !memory.address.is_multiple_of(multiple) {
+                return Err(Error::Alignment { operand, address: memory.address, multiple });
+            }
+        }
+        let part = |memory: Memory, bytes| Memory { bytes, ..memory };
+        let results = part(out, bytes);
+        let of_group = [part(share.stage, stage), part(share.words, words), part(share.flags, flags)];
+        if part(input, bytes).overlaps(results) && input.address != out.address {
+            return Err(Error::Overlap { written: "out", operand: "input" });
+        }
+        if of_group.iter().any(|memory| memory.overlaps(results)) {
+            return Err(Error::Overlap { written: "out", operand: "memory of the group" });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::card::H200;
+
+    fn group(op: Op, ty: Type, most: u64, ranks: usize) -> Result<Group> {
+        Group::new(op, ty, most, &vec![&H200; ranks])
+    }
+
+    fn shares(group: &Group, bytes: u64) -> Vec<Share> {
+        let Room { stage, words, flags, .. } = group.room();
+        let share = |rank: u64| {
+            let at = |place: u64, bytes| Memory { address: rank << 40 | place << 36, bytes };
+            Share {
+                input: at(1, bytes),
+                out: at(2, bytes),
+                stage: at(3, stage),
+                words: at(4, words),
+                flags: at(5, flags),
+            }
+        };
+        (1..=u64::from(group.ranks)).map(share).collect()
+    }
+
+    #[test]
+    fn each_rank_has_its_launch_with_the_addresses_of_all() {
+        let group = group(Op::Maximum, Type::BF16, 1000, 3).unwrap();
+        let (mut epochs, shares) = (Epochs::default(), shares(&group, 2000));
+        let call = group.call(Route::TwoShotPush, 1000, &mut epochs).unwrap();
+        let launch = call.launch(2, &shares).unwrap();
+        assert_eq!((launch.kernel.as_str(), launch.n), ("two_shot_push_maximum_bf16", 1000));
+        assert_eq!(launch.numbers, [2, 3, 1, 125, 375]);
+        assert_eq!((launch.arrays.len(), launch.arrays[0]), (25, 3 << 40 | 1 << 36));
+        let of = |place: u64| [1, 2, 3, 0, 0, 0, 0, 0].map(|rank| if rank == 0 { 0 } else { rank << 40 | place << 36 });
+        assert_eq!(launch.arrays[1..], [of(2), of(3), of(5)].concat());
+        let words = group.call(Route::LowLatency, 7, &mut epochs).unwrap().launch(0, &shares).unwrap();
+        assert_eq!((words.numbers, &words.arrays[9..17]), ([0, 3, 1, 250, 750], &of(4)[..]));
+        assert_eq!(words.kernel, "low_latency_maximum_bf16");
+        let next = group.call(Route::OneShotPull, 0, &mut epochs).unwrap().launch(1, &shares).unwrap();
+        assert_eq!((next.numbers[2], next.geometry.grid[0]), (2, 1), "routes that meet count together");
+    }
+
+    #[cfg(feature = "cudarc")]
+    #[test]
+    fn every_call_has_its_kernel() {
+        for (route, op) in Route::ALL.into_iter().flat_map(|route| [Op::Sum, Op::Maximum].map(|op| (route, op))) {
+            for ty in [Type::F32, Type::BF16] {
+                let call = group(op, ty, 9, 2).unwrap().call(route, 9, &mut Epochs::default()).unwrap();
+                assert!(crate::kernels::ptx(&call.kernel, 80).is_ok(), "{}", call.kernel);
+            }
+        }
+    }
+
+    #[test]
+    fn the_grid_is_one_that_every_card_holds_at_once() {
+        let few = H200.clone().with_multiprocessors(20);
+        let group = Group::new(Op::Sum, Type::F32, 1 << 24, &[&H200, &few]).unwrap();
+        let grid = |n: u64| group.call(Route::OneShotPull, n, &mut Epochs::default()).unwrap().geometry.grid[0];
+        assert_eq!([1, 2048, 2049, 1 << 24].map(grid), [1, 1, 2, 20]);
+        assert_eq!(group.room().flags, 20 * 8 * 4);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let message = |result: Result<Group>| result.unwrap_err().to_string();
+        assert_eq!(message(group(Op::Max, Type::F32, 1, 2)), "max of f32: there are no kernels for several devices");
+        assert_eq!(message(group(Op::Sum, Type::F64, 1, 2)), "sum of f64: there are no kernels for several devices");
+        assert_eq!(message(group(Op::Sum, Type::F32, 1, 9)), "the number of ranks is 9, and kernels take 1 to 8");
+        assert!(message(group(Op::Sum, Type::F32, u64::MAX / 2, 2)).contains("kernels count up to"));
+        let group = group(Op::Sum, Type::F32, 100, 2).unwrap();
+        let call = |n| group.call(Route::OneShotPull, n, &mut Epochs::default());
+        assert_eq!(call(101).unwrap_err().to_string(), "elements: 101, and the kernels count up to 100");
+        let (call, good) = (call(100).unwrap(), shares(&group, 400));
+        assert!(call.launch(2, &good).is_err() && call.launch(0, &good[..1]).is_err());
+        let refused = |change: fn(&mut Share)| {
+            let mut shares = good.clone();
+            change(&mut shares[1]);
+            call.launch(0, &shares).unwrap_err().to_string()
+        };
+        assert_eq!(refused(|share| share.out.bytes = 399), "out has 399 bytes, and 400 are read or written");
+        assert!(refused(|share| share.stage.address += 16).starts_with("stage begins at"));
+        assert!(refused(|share| share.out.address = share.input.address + 4).starts_with("out overlaps input"));
+        assert!(
+            refused(|share| share.out.address = share.stage.address).starts_with("out overlaps memory of the group")
+        );
+        let mut in_place = good.clone();
+        in_place[1].out = in_place[1].input;
+        assert!(call.launch(0, &in_place).is_ok());
+    }
+
+    #[test]
+    fn a_group_that_pulls_alone_has_room_for_one_array() {
+        let all = group(Op::Sum, Type::F32, 1 << 20, 8).unwrap();
+        let [stage, words] = [all.room().stage, all.room().words].map(|bytes| bytes >> 20);
+        assert_eq!((stage, words), (2 * 8 * 4, 2 * 2 * 8 * 4));
+        let pulls = all.with_routes(&[Route::TwoShotPull]);
+        assert_eq!((pulls.room().stage >> 20, pulls.room().words), (2 * 4, 0));
+        let error = pulls.call(Route::LowLatency, 1, &mut Epochs::default()).unwrap_err().to_string();
+        assert_eq!(error, "the route is low_latency, and kernels take those of the group");
+    }
+
+    #[test]
+    fn two_shots_move_less_than_one_from_three_ranks_on() {
+        let bytes = |route: Route, ranks| route.link_bytes(4 << 20, ranks) >> 20;
+        assert_eq!([Route::OneShotPull, Route::TwoShotPull].map(|route| bytes(route, 8)), [28, 7]);
+        assert_eq!([Route::OneShotPush, Route::TwoShotPush].map(|route| bytes(route, 2)), [4, 4]);
+    }
+}
