@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// Files of PTX. Of a kernel that several have, the last is for the newest target.
-const FILES: [&str; 9] = [
+const FILES: [&str; 10] = [
     "ch08-champion.ptx",
     "ch08-champion.compute_90.ptx",
     "ch09-operators.ptx",
@@ -17,6 +17,7 @@ const FILES: [&str; 9] = [
     "ch12-norms.ptx",
     "ch12-norms.compute_90.ptx",
     "ch13-accuracy.ptx",
+    "ch13-rows.ptx",
 ];
 
 /// Files of CUDA whose macros make kernels of any shape.

@@ -1,0 +1,206 @@
+//! Exact sums of rows, columns, axes and ragged rows, chapter 13's: shapes and launches.
+//!
+//! A thread holds its share in slots of its own, as for one array. What is shared out to several warps meets as integers, so that a shape
+//! changes no bit of a result.
+
+use crate::card::Card;
+use crate::element::Type;
+use crate::error::{Error, Result};
+use crate::geometry::capped;
+use crate::layout::{Axis, Layout, Segments};
+use crate::op::Op;
+use crate::plan::{Arg, Pass, Plan, Problem, Protocol};
+
+use super::exact::{BLOCKS_MAX, SHARED_BYTES_RESERVED};
+use super::rows::{CHECKERS, checks};
+
+/// Elements that a warp takes at once, where there are enough of them, and at least.
+const OF_WARP: (u64, u64) = (8192, 1024);
+/// Elements of a thread that are worth the clearing and merging of its slots.
+const OF_THREAD: u64 = 128;
+/// Fewest elements of a thread where a card is not full without.
+const FEW_OF_THREAD: u64 = 16;
+/// Forms of a launch, bits of one word.
+const IS_MEAN: u32 = 1;
+const HAS_WIDE_OFFSETS: u32 = 2;
+
+/// Shape of a launch. No result depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Lanes of a row, or warps of a block that share the rows of its columns: a power of two. Ragged rows have no say in it.
+    pub team: u32,
+    /// Warps of a row, or blocks of a tile of columns, that take a part each.
+    pub parts: u32,
+    /// Elements of a part of a row; of ragged rows the steps of a warp, where an element and the end of a row are a step each.
+    pub length: u64,
+    /// Blocks.
+    pub grid: u32,
+}
+
+/// Returns whether it has kernels for this operation, type and layout.
+pub fn takes(op: Op, ty: Type, layout: Layout) -> bool {
+    matches!(op, Op::Sum | Op::Mean) && ty.is_float() && layout != Layout::Array
+}
+
+/// Elements that have a share in a result; 0 for an array, which is not one of these layouts.
+pub(crate) fn elements(layout: Layout) -> u64 {
+    match layout {
+        Layout::Array => 0,
+        Layout::Rows(matrix) | Layout::Columns(matrix) => matrix.rows.saturating_mul(matrix.cols),
+        Layout::Ragged(segments) => segments.elements,
+        Layout::Axis(Axis { outer, reduced, inner }) => outer.saturating_mul(reduced).saturating_mul(inner),
+    }
+}
+
+/// Threads of a block, blocks that a multiprocessor holds, shared memory of a thread in bytes, and limbs of a sum.
+fn block_of(ty: Type) -> (u32, u32, u32, u64) {
+    if ty == Type::F64 { (128, 3, 33 * 16, 67) } else { (256, 4, 18 * 8, 11) }
+}
+
+/// Shared memory of a block, static and dynamic.
+fn shared_bytes(ty: Type) -> u32 {
+    let (block, _, of_thread, _) = block_of(ty);
+    block * (of_thread + 4)
+}
+
+/// Blocks that the card holds at once.
+fn resident(ty: Type, card: &Card) -> u64 {
+    let most = card.shared_bytes_per_multiprocessor / (shared_bytes(ty) + SHARED_BYTES_RESERVED);
+    u64::from(most.clamp(1, block_of(ty).1)) * u64::from(card.multiprocessors)
+}
+
+/// Refuses a card whose blocks have too little shared memory.
+pub(crate) fn check(op: Op, ty: Type, card: &Card) -> Result<()> {
+    let (needed, most) = (shared_bytes(ty), card.shared_bytes_per_block);
+    if needed <= most {
+        return Ok(());
+    }
+    let name = &card.name;
+    Err(Error::Card(format!(
+        "an exact {op} of {ty} takes {needed} bytes of shared memory a block, and one of the card {name} has {most} at most"
+    )))
+}
+
+/// Slices, and rows and columns of each, of a problem of columns or an axis.
+fn slices(problem: &Problem<'_>) -> u64 {
+    if let Layout::Axis(Axis { outer, .. }) = problem.layout { outer } else { 1 }
+}
+
+/// The shape for this problem: shares of a thread that are worth its slots, as long as they fill the card.
+pub fn shape_for(problem: &Problem<'_>) -> Shape {
+    let (block, ..) = block_of(problem.ty);
+    let warps = u64::from(block / 32);
+    let (blocks, matrix) = (resident(problem.ty, problem.card), problem.matrix());
+    let grid = |units: u64| problem.asked.grid.unwrap_or(capped(units.clamp(1, blocks)));
+    let most_parts = u64::from(BLOCKS_MAX);
+    match problem.layout {
+        Layout::Ragged(Segments { rows, elements, .. }) => {
+            let steps = elements + rows;
+            let length = (steps / (blocks * warps)).clamp(OF_WARP.1, OF_WARP.0).max(steps.div_ceil(most_parts));
+            Shape { team: 32, parts: 1, length, grid: grid(steps.div_ceil(length).div_ceil(warps)) }
+        }
+        Layout::Columns(_) | Layout::Axis(_) => {
+            let mut team = 1;
+            while team < warps && matrix.rows / (2 * team) >= FEW_OF_THREAD {
+                team *= 2;
+            }
+            let tiles = (matrix.cols.div_ceil(u64::from(block) / team) * slices(problem)).max(1);
+            let parts = (blocks / tiles).min(matrix.rows / (team * 2 * FEW_OF_THREAD)).clamp(1, most_parts);
+            Shape { team: team as u32, parts: parts as u32, length: 0, grid: grid(tiles * parts) }
+        }
+        _ => {
+            let (rows, cols) = (matrix.rows.max(1), matrix.cols);
+            let mut team = (cols / OF_THREAD).clamp(1, 32).next_power_of_two();
+            while team < 32 && rows * team < blocks * u64::from(block) && cols / team > FEW_OF_THREAD {
+                team *= 2;
+            }
+            let useful = (blocks * warps / rows).min(cols / OF_WARP.1);
+            let parts = useful.max(cols.div_ceil(OF_WARP.0)).clamp(1, most_parts);
+            let parts = if team < 32 { 1 } else { parts };
+            let length = cols.div_ceil(parts).max(1).next_multiple_of(128 / problem.ty.bytes());
+            let parts = cols.div_ceil(length).max(1);
+            let units = if parts > 1 { rows * parts } else { rows.div_ceil(32 / team) };
+            Shape { team: team as u32, parts: parts as u32, length, grid: grid(units.div_ceil(warps)) }
+        }
+    }
+}
+
+/// The launch in the shape that suits the problem.
+pub fn exact_rows(problem: &Problem<'_>) -> Plan {
+    plan_for(problem, shape_for(problem))
+}
+
+/// `exact_rows_t256_f32<<<grid, 256, shared>>>(in, offsets, out, rows, cols, pitch, lanes, parts, length, units, form, state)`, or
+/// `exact_columns_t256_f32<<<grid, 256, shared>>>(in, out, rows, cols, pitch, slice, slices, teams, parts, form, state)`.
+pub fn plan_for(problem: &Problem<'_>, shape: Shape) -> Plan {
+    let matrix = problem.matrix();
+    let mean = if problem.op == Op::Mean { IS_MEAN } else { 0 };
+    match problem.layout {
+        Layout::Ragged(segments) => ragged(problem, segments, shape, mean),
+        Layout::Columns(_) | Layout::Axis(_) => {
+            let (slices, of_all) = (slices(problem), slices(problem) * matrix.cols);
+            let args = [Arg::Input, Arg::Sums(0), Arg::U64(matrix.rows), Arg::U64(matrix.cols), Arg::U64(matrix.pitch)];
+            let slice = [Arg::U64(matrix.rows * matrix.cols), Arg::U64(slices)];
+            let rest = [Arg::U32(shape.team), Arg::U32(shape.parts), Arg::U32(mean), Arg::State];
+            let pass = pass(problem, "columns", shape, [&args[..], &slice, &rest].concat());
+            let why = format!("a lane a column, and {} warps of {} blocks share its rows", shape.team, shape.parts);
+            plan(problem, pass, of_all, if shape.parts > 1 { of_all } else { 0 }, why)
+        }
+        _ => {
+            let rows = matrix.rows;
+            let parts = u64::from(shape.parts);
+            let units = if parts > 1 { rows * parts } else { rows.div_ceil(u64::from(32 / shape.team)) };
+            let args = [Arg::Input, Arg::U64(0), Arg::Sums(0), Arg::U64(rows), Arg::U64(matrix.cols)];
+            let pitch = [Arg::U64(matrix.pitch), Arg::U32(shape.team), Arg::U32(shape.parts), Arg::U64(shape.length)];
+            let rest = [Arg::U64(units), Arg::U32(mean), Arg::State];
+            let pass = pass(problem, "rows", shape, [&args[..], &pitch, &rest].concat());
+            let why = match shape.parts {
+                1 => format!("{} lanes a row", shape.team),
+                parts => format!("{parts} warps a row, whose parts meet as integers"),
+            };
+            plan(problem, pass, rows, if parts > 1 { rows } else { 0 }, why)
+        }
+    }
+}
+
+fn ragged(problem: &Problem<'_>, segments: Segments, shape: Shape, mean: u32) -> Plan {
+    let Segments { rows, elements, bits, checked, .. } = segments;
+    let units = (elements + rows).div_ceil(shape.length);
+    let (offsets, out) = if checked { (Arg::Sums(1), Arg::Sums(2)) } else { (Arg::Offsets, Arg::Sums(0)) };
+    let form = mean | if bits == 64 { HAS_WIDE_OFFSETS } else { 0 };
+    let args = [Arg::Input, offsets, out, Arg::U64(rows), Arg::U64(0), Arg::U64(0), Arg::U32(32), Arg::U32(1)];
+    let rest = [Arg::U64(shape.length), Arg::U64(units), Arg::U32(form), Arg::State];
+    let pass = pass(problem, "rows", shape, [&args[..], &rest].concat());
+    let why = format!(
+        "{} steps a warp, where an element and the end of a row are a step each; the lanes of a row by its length",
+        shape.length
+    );
+    let mut plan = plan(problem, pass, rows, units, why);
+    if checked {
+        plan.passes.splice(0..0, checks(rows + 1, elements, bits, 0));
+        let before = [4 * CHECKERS, u64::from(bits / 8) * (rows + 1)].map(|bytes| problem.ty.holding(bytes));
+        plan.sums.splice(0..0, before);
+    }
+    plan
+}
+
+fn pass(problem: &Problem<'_>, kernel: &str, shape: Shape, args: Vec<Arg>) -> Pass {
+    let (block, _, of_thread, _) = block_of(problem.ty);
+    let kernel = format!("exact_{kernel}_t{block}_{}", problem.ty);
+    let mut pass = Pass::new(kernel, shape.grid.into(), block.into(), args);
+    pass.geometry.shared_bytes = block * of_thread;
+    pass.elements = elements(problem.layout);
+    pass
+}
+
+/// One launch for so many results, with room for so many to meet in: a word for each limb, and one for the marks.
+fn plan(problem: &Problem<'_>, pass: Pass, results: u64, meetings: u64, why: String) -> Plan {
+    let (.., limbs) = block_of(problem.ty);
+    Plan {
+        passes: vec![pass],
+        sums: vec![problem.ty.holding(results * problem.op.row_bytes(problem.ty))],
+        state_words: meetings * (limbs + 1),
+        protocol: Protocol::Limbs,
+        why,
+    }
+}
