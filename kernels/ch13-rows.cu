@@ -365,7 +365,6 @@ template <typename T> struct Piece {
     const uint4* at;
     u64 left, vectors; // the lane's; all
     unsigned int head, odd; // odd elements: head and tail
-    __device__ Piece() : left(0), vectors(0), head(0), odd(0) {}
     __device__ Piece(const T* begin, u64 count, unsigned int me, unsigned int lanes) : begin(begin) {
         unsigned int past = static_cast<unsigned int>(reinterpret_cast<u64>(begin) / sizeof(T));
         head = static_cast<unsigned int>(min(static_cast<u64>((0 - past) % PER_VECTOR<T>), count));
@@ -377,6 +376,7 @@ template <typename T> struct Piece {
     }
     template <unsigned int UNROLL> __device__ void load(Tile<T, UNROLL>& tile, unsigned int lanes) {
         tile.count = static_cast<unsigned int>(min(left, static_cast<u64>(UNROLL)));
+#pragma unroll
         for (unsigned int k = 0; k < UNROLL; k++)
             if (k < tile.count) tile.v[k] = at[k * lanes];
         at += UNROLL * lanes;
@@ -392,10 +392,13 @@ __device__ void add_part(H& held, Piece<T>& piece, Tile<T, UNROLL>& tile, unsign
         Tile<T, UNROLL> next;
         piece.load(next, lanes);
         held.room_for(UNROLL * PER_VECTOR<T>);
+#pragma unroll
         for (unsigned int k = 0; k < UNROLL; k++) {
-            if (k >= tile.count) break;
+            uint4 v = tile.v[k];
             Elements<T> elements;
-            memcpy(&elements, &tile.v[k], sizeof(elements));
+            memcpy(&elements, &v, sizeof(elements));
+            if (k >= tile.count) continue;
+#pragma unroll
             for (unsigned int j = 0; j < PER_VECTOR<T>; j++) held.take(widen(elements.x[j]));
         }
         tile = next;
@@ -432,9 +435,9 @@ __device__ u64 rows_ended(const Offsets& offsets, u64 rows, u64 elements, u64 st
 
 // A part of a row that a group of lanes adds up. Rows in several parts have a meeting.
 template <typename T> struct Work {
-    const T* begin;
-    u64 count, row, elements; // of the part; of the whole row
-    u64 meeting;
+    const T* begin = nullptr;
+    u64 count = 0, row, elements; // of the part; of the whole row
+    u64 meeting = 0;
     unsigned int lanes, parts = 0; // 0: nothing to do
 };
 
@@ -534,28 +537,17 @@ __device__ void exact_rows(Share<T> share, R* out, unsigned int form, u64* state
     held.has_carried = true;
     unsigned int lane = threadIdx.x % WARP;
     share.unit = blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP;
+    share.unit -= share.warps; // modulo 2^64, as far as the first
     share.too_long = 0;
     share.row = share.end = 0;
-    share.unit -= share.warps; // modulo 2^64, as far as the first
     Work<T> work;
-    Piece<T> piece;
-    Tile<T, UNROLL> tile;
-    bool has_more = share.next(work);
-    // The first of a row are on their way while the row before it is rounded.
-    auto fetch = [&]() {
-        unsigned int me = lane % work.lanes;
-        piece = has_more && work.parts ? Piece<T>(work.begin, work.count, me, work.lanes) : Piece<T>();
-        piece.load(tile, work.lanes);
-    };
-    if (has_more) fetch();
-    while (has_more) {
+    while (share.next(work)) {
+        unsigned int lanes = work.lanes, me = lane % lanes;
+        Piece<T> piece(work.begin, work.parts ? work.count : 0, me, lanes);
+        Tile<T, UNROLL> tile;
+        piece.load(tile, lanes);
         held.clear(__any_sync(FULL, held.has_carried));
-        unsigned int lanes = work.lanes, me = lane % lanes, parts = work.parts;
         add_part<T, UNROLL>(held, piece, tile, me, lanes);
-        Meeting meeting = {state + work.meeting * (S::LIMBS + 1), 1, parts}; // words of a row lie together
-        u64 elements = work.elements, row = work.row;
-        has_more = share.next(work);
-        if (has_more) fetch();
 
         unsigned int mine = held.marks.bits(), set = 0;
         unsigned int group = (lanes < WARP ? (1u << lanes) - 1 : FULL) << (lane - me);
@@ -565,9 +557,11 @@ __device__ void exact_rows(Share<T> share, R* out, unsigned int form, u64* state
         __syncwarp();
         if (lanes > 1) merge<S, BLOCK>(slots, threadIdx.x - me, 1, lanes, me, has_carried);
         __syncwarp();
-        if (me == 0 && parts)
-            finish<S, BLOCK, R>(held.mine, 1, lanes > 1, has_carried, set, meeting, elements, form & IS_MEAN,
-                                out + row);
+        // Words of a row lie together.
+        Meeting meeting = {state + work.meeting * (S::LIMBS + 1), 1, work.parts};
+        if (me == 0 && work.parts)
+            finish<S, BLOCK, R>(held.mine, 1, lanes > 1, has_carried, set, meeting, work.elements, form & IS_MEAN,
+                                out + work.row);
         __syncwarp();
     }
 }

@@ -15,7 +15,7 @@ use super::exact::{BLOCKS_MAX, SHARED_BYTES_RESERVED};
 use super::rows::{CHECKERS, checks};
 
 /// Elements that a warp takes at once, where there are enough of them, and at least.
-const OF_WARP: (u64, u64) = (8192, 1024);
+const OF_WARP: (u64, u64) = (16_384, 1024);
 /// Elements of a thread that are worth the clearing and merging of its slots.
 const OF_THREAD: u64 = 128;
 /// Fewest elements of a thread where a card is not full without.
@@ -81,7 +81,7 @@ pub(crate) fn check(op: Op, ty: Type, card: &Card) -> Result<()> {
     )))
 }
 
-/// Slices, and rows and columns of each, of a problem of columns or an axis.
+/// Slices of a problem of columns or an axis.
 fn slices(problem: &Problem<'_>) -> u64 {
     if let Layout::Axis(Axis { outer, .. }) = problem.layout { outer } else { 1 }
 }
@@ -100,11 +100,16 @@ pub fn shape_for(problem: &Problem<'_>) -> Shape {
             Shape { team: 32, parts: 1, length, grid: grid(steps.div_ceil(length).div_ceil(warps)) }
         }
         Layout::Columns(_) | Layout::Axis(_) => {
+            let tiles = |team: u64| (matrix.cols.div_ceil(u64::from(block) / team) * slices(problem)).max(1);
+            let is_better = |team: u64| {
+                let fewest = if 2 * tiles(team) <= blocks { FEW_OF_THREAD } else { OF_THREAD };
+                matrix.rows / (2 * team) >= fewest
+            };
             let mut team = 1;
-            while team < warps && matrix.rows / (2 * team) >= FEW_OF_THREAD {
+            while team < warps && is_better(team) {
                 team *= 2;
             }
-            let tiles = (matrix.cols.div_ceil(u64::from(block) / team) * slices(problem)).max(1);
+            let tiles = tiles(team);
             let parts = (blocks / tiles).min(matrix.rows / (team * 2 * FEW_OF_THREAD)).clamp(1, most_parts);
             Shape { team: team as u32, parts: parts as u32, length: 0, grid: grid(tiles * parts) }
         }
@@ -202,5 +207,75 @@ fn plan(problem: &Problem<'_>, pass: Pass, results: u64, meetings: u64, why: Str
         state_words: meetings * (limbs + 1),
         protocol: Protocol::Limbs,
         why,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Matrix;
+    use crate::card::H200;
+
+    const TYPES: [Type; 4] = [Type::F16, Type::BF16, Type::F32, Type::F64];
+
+    fn shape(ty: Type, layout: Layout) -> Shape {
+        shape_for(&Problem::new(Op::Sum, ty, elements(layout), layout, &H200))
+    }
+
+    #[test]
+    fn threads_get_shares_that_are_worth_their_slots() {
+        let of_rows = |rows, cols| {
+            let Shape { team, parts, grid, .. } = shape(Type::F32, Layout::Rows(Matrix::dense(rows, cols)));
+            (team, parts, grid)
+        };
+        assert_eq!(of_rows(1 << 19, 32), (1, 1, 528));
+        assert_eq!(of_rows(1 << 14, 1024), (16, 1, 528), "more lanes, since 8 do not fill the card");
+        assert_eq!(of_rows(1 << 16, 1024), (8, 1, 528));
+        assert_eq!(of_rows(16, 1 << 20), (32, 263, 526), "one part a warp");
+        assert_eq!(of_rows(1, 100), (8, 1, 1));
+        assert_eq!((of_rows(4, 0), of_rows(0, 4)), ((1, 1, 1), (1, 1, 1)));
+        let of_columns = |rows, cols| {
+            let Shape { team, parts, grid, .. } = shape(Type::F32, Layout::Columns(Matrix::dense(rows, cols)));
+            (team, parts, grid)
+        };
+        assert_eq!(of_columns(4096, 4096), (8, 4, 512));
+        assert_eq!(of_columns(256, 65_536), (2, 1, 512));
+        assert_eq!(of_columns(8, 1 << 20), (1, 1, 528));
+    }
+
+    #[test]
+    fn no_more_parts_meet_than_a_word_counts() {
+        for ty in TYPES {
+            for n in [1 << 20, 1 << 40] {
+                assert!(shape(ty, Layout::Rows(Matrix::dense(1, n))).parts <= BLOCKS_MAX);
+                assert!(shape(ty, Layout::Columns(Matrix::dense(n, 1))).parts <= BLOCKS_MAX);
+                let Shape { length, .. } = shape(ty, Layout::Ragged(Segments::new(1 << 20, n, 64)));
+                assert!((n + (1 << 20)).div_ceil(length) <= u64::from(BLOCKS_MAX));
+            }
+        }
+    }
+
+    /// What the kernels declare beside what a launch gives them.
+    #[cfg(feature = "cudarc")]
+    #[test]
+    fn kernels_are_there_with_no_more_shared_memory_than_is_planned_for() {
+        for ty in TYPES {
+            let (block, _, of_thread, _) = block_of(ty);
+            for layout in [Layout::Rows(Matrix::dense(9, 9)), Layout::Columns(Matrix::dense(9, 9))] {
+                let problem = Problem::new(Op::Mean, ty, 81, layout, &H200);
+                let pass = exact_rows(&problem).passes[0].clone();
+                assert_eq!((pass.block(), pass.geometry.shared_bytes), (block, block * of_thread));
+                let text = crate::kernels::ptx(&pass.kernel, 80).expect("a kernel");
+                let declared = text
+                    .lines()
+                    .filter(|line| line.starts_with(".shared"))
+                    .filter_map(|line| line.split_once('[')?.1.split_once(']')?.0.parse::<u32>().ok());
+                assert!(block * of_thread + declared.sum::<u32>() <= shared_bytes(ty), "{}", pass.kernel);
+            }
+            assert!(
+                check(Op::Sum, ty, &Card { shared_bytes_per_block: 48 << 10, ..H200.clone() }).is_err()
+                    == (ty == Type::F64)
+            );
+        }
     }
 }
