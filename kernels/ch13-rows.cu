@@ -631,18 +631,19 @@ __device__ void exact_columns(const T* in, R* out, u64 rows, u64 cols, u64 pitch
     }
 }
 
-#define EXACT(SLOTS, T, R, TYPE, BLOCK, RESIDENT, VECTORS) \
-    extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) exact_rows_t##BLOCK##_##TYPE( \
+// Fewer threads of rows are at home, for registers: they have more on their way.
+#define EXACT(SLOTS, T, R, TYPE, BLOCK, OF_ROWS, OF_COLUMNS, VECTORS) \
+    extern "C" __global__ void __launch_bounds__(BLOCK, OF_ROWS) exact_rows_t##BLOCK##_##TYPE( \
         const T* in, const void* offsets, R* out, u64 rows, u64 cols, u64 pitch, unsigned int lanes, \
         unsigned int parts, u64 length, u64 units, unsigned int form, u64* state) { \
         Share<T> share = {in, {offsets, (form & HAS_WIDE_OFFSETS) != 0}, rows, cols, pitch, length, units, 0, lanes, \
                           parts, gridDim.x * (BLOCK / WARP)}; \
         exact_rows<SLOTS, T, R, BLOCK, VECTORS>(share, out, form, state); } \
-    extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) exact_columns_t##BLOCK##_##TYPE( \
+    extern "C" __global__ void __launch_bounds__(BLOCK, OF_COLUMNS) exact_columns_t##BLOCK##_##TYPE( \
         const T* in, R* out, u64 rows, u64 cols, u64 pitch, u64 slice, u64 slices, unsigned int teams, \
         unsigned int parts, unsigned int form, u64* state) { \
         exact_columns<SLOTS, T, R, BLOCK, 8>(in, out, rows, cols, pitch, slice, slices, teams, parts, form, state); }
-EXACT(FloatSlots, float, float, f32, 256, 4, 2)
-EXACT(FloatSlots, bf16, float, bf16, 256, 4, 1)
-EXACT(FloatSlots, f16, float, f16, 256, 4, 1)
-EXACT(DoubleSlots, double, double, f64, 128, 3, 2)
+EXACT(FloatSlots, float, float, f32, 256, 3, 4, 4)
+EXACT(FloatSlots, bf16, float, bf16, 256, 3, 4, 2)
+EXACT(FloatSlots, f16, float, f16, 256, 3, 4, 2)
+EXACT(DoubleSlots, double, double, f64, 128, 3, 3, 2)

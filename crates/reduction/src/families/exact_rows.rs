@@ -14,12 +14,14 @@ use crate::plan::{Arg, Pass, Plan, Problem, Protocol};
 use super::exact::{BLOCKS_MAX, SHARED_BYTES_RESERVED};
 use super::rows::{CHECKERS, checks};
 
-/// Elements that a warp takes at once, where there are enough of them, and at least.
-const OF_WARP: (u64, u64) = (16_384, 1024);
+/// Elements of a part that a warp takes, at most where there are enough of them, and at least.
+const OF_WARP: (u64, u64) = (32_768, 1024);
 /// Elements of a thread that are worth the clearing and merging of its slots.
 const OF_THREAD: u64 = 128;
 /// Fewest elements of a thread where a card is not full without.
 const FEW_OF_THREAD: u64 = 16;
+/// Elements that a warp adds while it would merge its slots and round; as many again while parts meet.
+const MERGED: u64 = 2048;
 /// Forms of a launch, bits of one word.
 const IS_MEAN: u32 = 1;
 const HAS_WIDE_OFFSETS: u32 = 2;
@@ -52,9 +54,9 @@ pub(crate) fn elements(layout: Layout) -> u64 {
     }
 }
 
-/// Threads of a block, blocks that a multiprocessor holds, shared memory of a thread in bytes, and limbs of a sum.
-fn block_of(ty: Type) -> (u32, u32, u32, u64) {
-    if ty == Type::F64 { (128, 3, 33 * 16, 67) } else { (256, 4, 18 * 8, 11) }
+/// Threads of a block, blocks of rows and of columns that a multiprocessor holds, shared memory of a thread in bytes, and limbs of a sum.
+fn block_of(ty: Type) -> (u32, [u32; 2], u32, u64) {
+    if ty == Type::F64 { (128, [3, 3], 33 * 16, 67) } else { (256, [3, 4], 18 * 8, 11) }
 }
 
 /// Shared memory of a block, static and dynamic.
@@ -64,9 +66,11 @@ fn shared_bytes(ty: Type) -> u32 {
 }
 
 /// Blocks that the card holds at once.
-fn resident(ty: Type, card: &Card) -> u64 {
+fn resident(ty: Type, layout: Layout, card: &Card) -> u64 {
+    let (_, [of_rows, of_columns], ..) = block_of(ty);
+    let is_columns = matches!(layout, Layout::Columns(_) | Layout::Axis(_));
     let most = card.shared_bytes_per_multiprocessor / (shared_bytes(ty) + SHARED_BYTES_RESERVED);
-    u64::from(most.clamp(1, block_of(ty).1)) * u64::from(card.multiprocessors)
+    u64::from(most.clamp(1, if is_columns { of_columns } else { of_rows })) * u64::from(card.multiprocessors)
 }
 
 /// Refuses a card whose blocks have too little shared memory.
@@ -90,13 +94,15 @@ fn slices(problem: &Problem<'_>) -> u64 {
 pub fn shape_for(problem: &Problem<'_>) -> Shape {
     let (block, ..) = block_of(problem.ty);
     let warps = u64::from(block / 32);
-    let (blocks, matrix) = (resident(problem.ty, problem.card), problem.matrix());
+    let (blocks, matrix) = (resident(problem.ty, problem.layout, problem.card), problem.matrix());
     let grid = |units: u64| problem.asked.grid.unwrap_or(capped(units.clamp(1, blocks)));
     let most_parts = u64::from(BLOCKS_MAX);
     match problem.layout {
         Layout::Ragged(Segments { rows, elements, .. }) => {
             let steps = elements + rows;
-            let length = (steps / (blocks * warps)).clamp(OF_WARP.1, OF_WARP.0).max(steps.div_ceil(most_parts));
+            // The same for each warp, in as many rounds as it takes.
+            let rounds = steps.div_ceil(blocks * warps * OF_WARP.0).max(1);
+            let length = steps.div_ceil(blocks * warps * rounds).max(OF_WARP.1).max(steps.div_ceil(most_parts));
             Shape { team: 32, parts: 1, length, grid: grid(steps.div_ceil(length).div_ceil(warps)) }
         }
         Layout::Columns(_) | Layout::Axis(_) => {
@@ -115,19 +121,30 @@ pub fn shape_for(problem: &Problem<'_>) -> Shape {
         }
         _ => {
             let (rows, cols) = (matrix.rows.max(1), matrix.cols);
-            let mut team = (cols / OF_THREAD).clamp(1, 32).next_power_of_two();
-            while team < 32 && rows * team < blocks * u64::from(block) && cols / team > FEW_OF_THREAD {
-                team *= 2;
-            }
-            let useful = (blocks * warps / rows).min(cols / OF_WARP.1);
-            let parts = useful.max(cols.div_ceil(OF_WARP.0)).clamp(1, most_parts);
-            let parts = if team < 32 { 1 } else { parts };
+            let (team, parts) = team_and_parts(rows, cols, blocks * warps);
             let length = cols.div_ceil(parts).max(1).next_multiple_of(128 / problem.ty.bytes());
             let parts = cols.div_ceil(length).max(1);
             let units = if parts > 1 { rows * parts } else { rows.div_ceil(32 / team) };
             Shape { team: team as u32, parts: parts as u32, length, grid: grid(units.div_ceil(warps)) }
         }
     }
+}
+
+/// Lanes of a row, and warps of a row that is shared out to several: those that need the least time by what was measured on an H200.
+/// Warps take units in rounds, and a round costs what its elements do and what it takes to bring slots together.
+fn team_and_parts(rows: u64, cols: u64, warps: u64) -> (u64, u64) {
+    let cost = |&(team, parts): &(u64, u64)| {
+        let together = 32 / team;
+        let (units, of_unit) = match (team, parts) {
+            (1, 1) => (rows.div_ceil(together), cols * together * 3 / 2), // lanes that read apart from each other
+            (_, 1) => (rows.div_ceil(together), cols * together),
+            _ => (rows * parts, cols.div_ceil(parts) + MERGED),
+        };
+        units.div_ceil(warps).saturating_mul(of_unit + MERGED)
+    };
+    let most = (2 * warps.div_ceil(rows)).max(8).min(cols / OF_WARP.1).min(BLOCKS_MAX.into());
+    let of_groups = (0..6).map(|power| (1 << power, 1));
+    of_groups.chain((2..=most).map(|parts| (32, parts))).min_by_key(cost).unwrap_or((32, 1))
 }
 
 /// The launch in the shape that suits the problem.
@@ -228,12 +245,12 @@ mod tests {
             let Shape { team, parts, grid, .. } = shape(Type::F32, Layout::Rows(Matrix::dense(rows, cols)));
             (team, parts, grid)
         };
-        assert_eq!(of_rows(1 << 19, 32), (1, 1, 528));
-        assert_eq!(of_rows(1 << 14, 1024), (16, 1, 528), "more lanes, since 8 do not fill the card");
-        assert_eq!(of_rows(1 << 16, 1024), (8, 1, 528));
-        assert_eq!(of_rows(16, 1 << 20), (32, 263, 526), "one part a warp");
-        assert_eq!(of_rows(1, 100), (8, 1, 1));
-        assert_eq!((of_rows(4, 0), of_rows(0, 4)), ((1, 1, 1), (1, 1, 1)));
+        assert_eq!(of_rows(1 << 19, 32), (1, 1, 396));
+        assert_eq!(of_rows(1 << 13, 1024), (8, 1, 256), "more lanes would need a second round");
+        assert_eq!(of_rows(1 << 16, 1024), (4, 1, 396));
+        assert_eq!(of_rows(16, 1 << 20), (32, 198, 396), "one part a warp");
+        assert_eq!(of_rows(1, 100), (32, 1, 1));
+        assert_eq!((of_rows(4, 0), of_rows(0, 4)), ((1, 1, 1), (32, 1, 1)));
         let of_columns = |rows, cols| {
             let Shape { team, parts, grid, .. } = shape(Type::F32, Layout::Columns(Matrix::dense(rows, cols)));
             (team, parts, grid)
