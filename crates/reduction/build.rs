@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// Files of PTX. Of a kernel that several have, the last is for the newest target.
-const FILES: [&str; 10] = [
+const FILES: [&str; 11] = [
     "ch08-champion.ptx",
     "ch08-champion.compute_90.ptx",
     "ch09-operators.ptx",
@@ -17,6 +17,7 @@ const FILES: [&str; 10] = [
     "ch12-norms.ptx",
     "ch12-norms.compute_90.ptx",
     "ch13-accuracy.ptx",
+    "ch13-rows.ptx",
     "ch14-all-reduce.ptx",
 ];
 
@@ -72,28 +73,37 @@ fn unfolded(text: &str) -> String {
     out
 }
 
-/// Name, own text and target of each entry. Lines of the source are left out; variables go with the entry that names them.
+/// Name, own text and target of each entry. Lines of the source are left out; variables go with the entry that names them, and so do
+/// functions, which call no others here.
 fn entries(text: &str) -> Vec<(String, String, u32)> {
     let (mut version, mut target) = (String::new(), String::new());
     let mut variables: Vec<(String, String)> = Vec::new();
+    let mut functions: Vec<(String, String)> = Vec::new();
     let mut entries: Vec<(String, String)> = Vec::new();
-    // Braces that are open; an entry ends with its last one.
-    let (mut in_entry, mut depth) = (false, 0);
+    // Braces that are open; an entry or a function ends with its last one, and one that is only declared with a semicolon.
+    let (mut in_body, mut in_function, mut depth) = (false, false, 0);
     for line in text.lines() {
         let word = line.split_whitespace().next().unwrap_or_default();
         if let Some(rest) = line.strip_prefix(".visible .entry ") {
-            in_entry = true;
+            (in_body, in_function) = (true, false);
             let name = rest.split('(').next().unwrap_or_default().trim().to_owned();
             entries.push((name, format!("{line}\n")));
-        } else if in_entry {
+        } else if let Some(rest) = line.strip_prefix(".func ") {
+            (in_body, in_function) = (true, true);
+            // Its name stands behind what it returns.
+            let rest = rest.strip_prefix('(').and_then(|rest| rest.split_once(')')).map_or(rest, |(_, rest)| rest);
+            let name = rest.split('(').next().unwrap_or_default().trim().to_owned();
+            functions.push((name, format!("{line}\n")));
+        } else if in_body {
             if word != ".loc" && word != "//" && !word.is_empty() {
-                let (_, body) = entries.last_mut().expect("it has begun");
+                let bodies = if in_function { &mut functions } else { &mut entries };
+                let (_, body) = bodies.last_mut().expect("it has begun");
                 body.push_str(line);
                 body.push('\n');
             }
             let before = depth;
             depth = depth + line.matches('{').count() - line.matches('}').count();
-            in_entry = depth > 0 || before == 0;
+            in_body = depth > 0 || (before == 0 && word != ";");
         } else if word == ".version" {
             version = line.to_owned();
         } else if word == ".target" {
@@ -105,7 +115,10 @@ fn entries(text: &str) -> Vec<(String, String, u32)> {
         }
     }
     let number = target.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0);
+    functions.retain(|(_, body)| body.contains('{'));
     let whole = |(name, body): (String, String)| {
+        let called = functions.iter().filter(|(function, _)| body.contains(function.as_str()));
+        let body = called.map(|(_, text)| text.as_str()).collect::<String>() + &body;
         let own = variables.iter().filter(|(variable, _)| body.contains(variable.as_str()));
         let own: String = own.map(|(_, line)| line.as_str()).collect();
         (name, format!("{version}\n{target}\n.address_size 64\n{own}{body}"), number)

@@ -264,9 +264,12 @@ fn listed() -> Vec<&'static str> {
     lessons().iter().map(|lesson| lesson.slug).collect()
 }
 
+/// Kernels of the library that no lesson launches yet.
+const WITHOUT_A_LESSON: [&str; 2] = ["ch13-rows", "ch14-all-reduce"];
+
 fn slugs(scene: &Scene) -> Result<Verdict> {
     let variants = lessons().into_iter().flat_map(|lesson| lesson.variants);
-    let more_kernels: Vec<&str> = variants.filter_map(|variant| variant.kernels).collect();
+    let more_kernels: Vec<&str> = variants.filter_map(|variant| variant.kernels).chain(WITHOUT_A_LESSON).collect();
     layout::slugs(&scene.root, &listed(), &more_kernels)?.verdict().map(Verdict::Pass)
 }
 

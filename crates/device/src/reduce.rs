@@ -10,8 +10,8 @@ use reduction::{Memory, Operands, Pass, Queue, Reduction, Role, Space};
 use crate::{Arg, Buffer, Call, Device, DeviceAddress, Error, KernelSource, Module, Report};
 
 /// Lessons whose kernels the library has.
-const LESSONS: [&str; 6] =
-    ["ch08-champion", "ch09-operators", "ch10-rows", "ch11-softmax", "ch12-norms", "ch13-accuracy"];
+const LESSONS: [&str; 7] =
+    ["ch08-champion", "ch09-operators", "ch10-rows", "ch11-softmax", "ch12-norms", "ch13-accuracy", "ch13-rows"];
 /// What every array begins at a multiple of, but for the bytes that a caller asks for.
 const ALIGNED: usize = 256;
 

@@ -181,10 +181,10 @@ impl Planned {
         }
         let plan = (variant.launches)(problem);
         if plan.passes.is_empty() {
-            return Err(Error::Usage(format!(
-                "{} is not compiled for this block size and factor together: leave one of --block and --factor out",
-                variant.name
-            )));
+            let why =
+                "it is not compiled for this block size and factor together: leave one of --block and --factor out";
+            let why = if plan.why.is_empty() { why } else { &plan.why };
+            return Err(Error::Usage(format!("{}: {why}", variant.name)));
         }
         if let Some(why) = plan.passes.iter().find_map(|pass| problem.card.refusal(pass.geometry)) {
             return Err(Error::Usage(format!("{} does not fit on {why}", variant.name)));

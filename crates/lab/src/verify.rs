@@ -94,7 +94,8 @@ pub fn worst<T: Element>(layout: &Layout, op: Op, all: &[T], results: &[Value], 
     }
     let mut worst: Option<Worst> = None;
     for row in 0..layout.values() {
-        let reference = reference_of(op, &T::array(layout.elements(all, row)));
+        let elements = T::array(layout.elements(all, row));
+        let reference = reference_for(&reference_of(op, &elements), rounding, op, &elements);
         let result = results.get(row as usize).copied();
         let verdict = result.map_or(Verdict::MISSING, |result| verify(result, &reference, rounding, T::TYPE));
         let result = result.unwrap_or_else(|| op.identity(T::TYPE));

@@ -36,6 +36,8 @@ mod tests {
             assert!(text.starts_with(".version 8.1\n.target sm_"), "{name}");
             assert_eq!(text.matches(".visible .entry ").count(), 1, "{name}");
             assert!(!text.contains(".loc "), "{name}");
+            let mut calls = text.lines().filter(|line| line.trim_start().starts_with("call"));
+            assert!(calls.next().is_none() || text.contains("\n.func "), "{name} calls what is not there");
         }
     }
 

@@ -6,7 +6,7 @@ use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::families::exact::{self, Exact};
 use crate::families::pieces::{self, Most};
-use crate::families::{champion, norms, operators, rows, softmax};
+use crate::families::{champion, exact_rows, norms, operators, rows, softmax};
 use crate::layout::{Axis, COUNT_MAX, Layout, Matrix, Segments, VALUES_MAX};
 use crate::memory::{Memory, Operands, Role, Rule, Space};
 use crate::op::{Number, Op, Outcome};
@@ -71,6 +71,9 @@ impl Reduction {
         if asked > Determinism::RunToRun && layout == Layout::Array && exact::takes(op, ty) {
             return Exact::new(op, ty, n).reduction(problem.card);
         }
+        if asked > Determinism::RunToRun && exact_rows::takes(op, ty, layout) {
+            return Reduction::of_exact_rows(problem);
+        }
         check(problem, most)?;
         let has_nothing = values(layout) == 0 || (n == 0 && layout == Layout::Array);
         let plan = if has_nothing { Plan::default() } else { launches(problem, most) };
@@ -83,6 +86,16 @@ impl Reduction {
             gives if gives < asked => Err(Error::Determinism { what, ty, gives, asked }),
             _ => reduction.on(problem.card),
         }
+    }
+
+    /// An exact result of each row or column.
+    pub(crate) fn of_exact_rows(problem: &Problem<'_>) -> Result<Reduction> {
+        let Problem { op, ty, layout, card, .. } = *problem;
+        check_layout(problem, Most::BY_KERNELS)?;
+        exact_rows::check(op, ty, card)?;
+        let plan = if values(layout) == 0 { Plan::default() } else { exact_rows::exact_rows(problem) };
+        let (what, rules, shape) = (op.name(), rules(problem, Most::BY_KERNELS), format!("exact {op} {ty} {layout:?}"));
+        Reduction { what, ty, rules, plan, nothing: Vec::new(), shape, lesson: "", is_whole: false }.on(card)
     }
 
     /// This reduction, if the card can run its launches.
@@ -242,9 +255,13 @@ fn values(layout: Layout) -> u64 {
     }
 }
 
+fn bits(what: &'static str, got: u32) -> Result<()> {
+    if matches!(got, 32 | 64) { Ok(()) } else { Err(Error::Bits { what, got }) }
+}
+
 /// Refuses what no kernel here computes or counts.
 fn check(problem: &Problem<'_>, counted: Most) -> Result<()> {
-    let Problem { op, ty, n, layout, .. } = *problem;
+    let Problem { op, ty, layout, .. } = *problem;
     op.check(ty)?;
     let (name, has_kernels) = match layout {
         Layout::Array => ("an array", operators::OPS.contains(&op) && operators::is_compiled(op, ty)),
@@ -256,8 +273,13 @@ fn check(problem: &Problem<'_>, counted: Most) -> Result<()> {
     if !has_kernels {
         return Err(Error::NoKernels { op, ty, layout: name });
     }
-    let bits = |what, got| if matches!(got, 32 | 64) { Ok(()) } else { Err(Error::Bits { what, got }) };
     bits("labels", problem.targets.label_bits)?;
+    check_layout(problem, counted)
+}
+
+/// Refuses more than kernels count, rows that overlap, and offsets of other bits.
+fn check_layout(problem: &Problem<'_>, counted: Most) -> Result<()> {
+    let Problem { op, ty, n, layout, .. } = *problem;
     let most = |what, got, most| if got > most { Err(Error::TooMany { what, got, most }) } else { Ok(()) };
     let all = |rows: u64, cols: u64| most("elements", rows.saturating_mul(cols), champion::N_MAX);
     let is_cut = counted.is_passed(problem);
@@ -285,7 +307,7 @@ fn check(problem: &Problem<'_>, counted: Most) -> Result<()> {
             bits("offsets", of_offset)?;
             most("rows", rows, VALUES_MAX)?;
             // Others count the elements of a row, or have an index in it.
-            if !matches!(op, Op::Sum | Op::Maximum) {
+            if !matches!(op, Op::Sum | Op::Mean | Op::Maximum) {
                 most("elements of a row", longest, COUNT_MAX)?;
             }
             most("elements", elements, champion::N_MAX)

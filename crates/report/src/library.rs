@@ -225,7 +225,10 @@ mod tests {
     #[test]
     fn the_crates_readme_has_the_tables_of_the_records() {
         let readme = std::fs::read_to_string(Path::new(ROOT).join("crates/reduction/README.md")).unwrap();
-        for (name, table) in library(Path::new(ROOT)).unwrap().into_iter().filter(|(name, _)| name != "facts.md") {
+        // Of two cards it has the book's.
+        let others = ["facts.md", "beside-h100.md"];
+        let tables = library(Path::new(ROOT)).unwrap().into_iter();
+        for (name, table) in tables.filter(|(name, _)| !others.contains(&name.as_str())) {
             assert!(readme.contains(table.trim_end()), "{name}: put this into crates/reduction/README.md:\n{table}");
         }
     }

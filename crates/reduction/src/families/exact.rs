@@ -4,10 +4,12 @@
 //! the first block rounds once. So the result is a function of the elements alone.
 
 use super::champion::{N_MAX, Shape, Share, many_tiles};
+use super::exact_rows;
 use crate::card::Card;
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::exact_sum::{ExactSum, Unit};
+use crate::layout::Layout;
 use crate::memory::{Role, Rule};
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan, Problem, Protocol, entry_name};
@@ -22,7 +24,7 @@ const TILES: [(u32, u32); 2] = [(288, 4), (512, 4)];
 /// The same by one warp a block, for a caller who asks for its 32 threads.
 const WARP_TILE: (u32, u32) = (32, 4);
 /// Shared memory of a block that the system keeps.
-const SHARED_BYTES_RESERVED: u32 = 1024;
+pub(super) const SHARED_BYTES_RESERVED: u32 = 1024;
 /// Divisor by which a kernel leaves the sum as it is held.
 const AS_LIMBS: u64 = 0;
 
@@ -31,8 +33,9 @@ pub fn takes(op: Op, ty: Type) -> bool {
     matches!(op, Op::Sum | Op::Mean | Op::Dot | Op::Sumsq) && ty.is_float()
 }
 
-/// Exact sum, mean, dot product or sum of squares of an array of f16, bf16, f32 or f64, rounded once, to the nearest and ties to even: the
-/// same bits for any order of the elements, grid, block, alignment and card. A mean is the exact quotient, rounded once.
+/// Exact sum, mean, dot product or sum of squares of an array of f16, bf16, f32 or f64, or exact sums or means of rows, rounded
+/// once, to the nearest and ties to even: the same bits for any order of the elements, grid, block, alignment and card. A mean is the
+/// exact quotient, rounded once.
 ///
 /// A NaN, or infinities of both signs, make a NaN. A sum of zeros is −0 if all of them are.
 ///
@@ -46,6 +49,8 @@ pub struct Exact {
     pub ty: Type,
     /// Elements of one input.
     pub n: u64,
+    /// Their layout: an array, or what gets a result for each row or column.
+    pub layout: Layout,
     /// True if the sum is left as it is held, unrounded: words that [`Exact::read`] reads.
     pub as_limbs: bool,
 }
@@ -53,7 +58,13 @@ pub struct Exact {
 impl Exact {
     /// An exact result of `n` elements, rounded.
     pub fn new(op: Op, ty: Type, n: u64) -> Exact {
-        Exact { op, ty, n, as_limbs: false }
+        Exact { op, ty, n, layout: Layout::Array, as_limbs: false }
+    }
+
+    /// An exact sum or mean of each row, column or ragged row, or along an axis. Ragged rows have `Offsets` too, and `Flag` where those are
+    /// checked.
+    pub fn each(op: Op, ty: Type, layout: Layout) -> Exact {
+        Exact { layout, ..Exact::new(op, ty, exact_rows::elements(layout)) }
     }
 
     /// With the sum left unrounded, as a part of a larger one: of an array over several cards, processes or calls.
@@ -76,10 +87,17 @@ impl Exact {
     }
 
     fn check(&self) -> Result<()> {
-        let Exact { op, ty, n, .. } = *self;
+        let Exact { op, ty, n, layout, as_limbs } = *self;
         op.check(ty)?;
         if !takes(op, ty) {
             return Err(Error::NoKernels { op, ty, layout: "an exact result" });
+        }
+        if layout != Layout::Array {
+            if as_limbs || !exact_rows::takes(op, ty, layout) {
+                let layout = if as_limbs { "unrounded results of rows" } else { "exact results of rows" };
+                return Err(Error::NoKernels { op, ty, layout });
+            }
+            return Ok(());
         }
         if n > N_MAX { Err(Error::TooMany { what: "elements", got: n, most: N_MAX }) } else { Ok(()) }
     }
@@ -90,8 +108,11 @@ impl Exact {
     /// An operation or type without exact kernels; more than 2⁴⁰ elements; [`Error::Card`] for a card whose blocks have too little shared memory.
     pub fn reduction(&self, card: &Card) -> Result<Reduction> {
         self.check()?;
-        let Exact { op, ty, n, as_limbs } = *self;
-        let problem = Problem::new(op, ty, n, crate::Layout::Array, card);
+        let Exact { op, ty, n, layout, as_limbs } = *self;
+        let problem = Problem::new(op, ty, n, layout, card);
+        if layout != Layout::Array {
+            return Reduction::of_exact_rows(&problem);
+        }
         let shape = shape_for(&problem);
         if let Some(why) = refusal(op, ty, shape, card) {
             return Err(Error::Card(why));
@@ -199,9 +220,14 @@ pub fn refusal(op: Op, ty: Type, shape: Shape, card: &Card) -> Option<String> {
     })
 }
 
-/// `exact_tiles_t512u4_f32<<<grid, block, shared>>>(in, other, out, n, state, divisor)`, for instance.
+/// `exact_tiles_t384u4_f32<<<grid, block, shared>>>(in, other, out, n, state, divisor)`, for instance; no launch, and why, on a card whose
+/// blocks have too little shared memory.
 pub fn exact(problem: &Problem<'_>) -> Plan {
-    plan_for(problem, shape_for(problem), false)
+    let shape = shape_for(problem);
+    match refusal(problem.op, problem.ty, shape, problem.card) {
+        Some(why) => Plan { why, ..Plan::default() },
+        None => plan_for(problem, shape, false),
+    }
 }
 
 /// One launch in this shape, which rounds the sum or leaves it as limbs.
@@ -248,8 +274,8 @@ pub fn plan_for(problem: &Problem<'_>, shape: Shape, as_limbs: bool) -> Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Determinism;
     use crate::card::H200;
-    use crate::{Determinism, Layout};
 
     const TYPES: [Type; 4] = [Type::F16, Type::BF16, Type::F32, Type::F64];
     const OPS: [Op; 4] = [Op::Sum, Op::Mean, Op::Dot, Op::Sumsq];
@@ -330,7 +356,7 @@ mod tests {
         let whole = plan(Op::Sum, Type::I32, Layout::Array, Determinism::Exact).expect("integers do not round");
         assert_eq!(whole.determinism(), Determinism::Exact);
         let rows = Layout::Rows(crate::Matrix::dense(10, 100));
-        let refused = plan(Op::Sum, Type::F32, rows, Determinism::GpuToGpu).expect_err("rows are not exact");
+        let refused = plan(Op::Meanvar, Type::F32, rows, Determinism::GpuToGpu).expect_err("variances round");
         assert!(matches!(refused, Error::Determinism { gives: Determinism::RunToRun, .. }), "{refused}");
         assert!(matches!(
             plan(Op::Mean, Type::F32, Layout::Array, Determinism::RunToRun),

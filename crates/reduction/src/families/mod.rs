@@ -2,6 +2,7 @@
 
 pub mod champion;
 pub mod exact;
+pub mod exact_rows;
 pub mod loss;
 pub mod many;
 pub mod masked;

@@ -496,7 +496,7 @@ pub fn ragged_of(problem: &Problem<'_>, steps: u64) -> Plan {
     let tiles = (n + rows).div_ceil(tile);
     let (carries, heads, cuts) = (Arg::Sums(0), Arg::Sums(1), Arg::Sums(2));
     let (checks, offsets, out) = match checked {
-        true => (checks(rows + 1, n, bits), Arg::Sums(4), Arg::Sums(5)),
+        true => (checks(rows + 1, n, bits, 3), Arg::Sums(4), Arg::Sums(5)),
         false => (Vec::new(), Arg::Offsets, Arg::Sums(3)),
     };
     let (offset, bits) = if bits == 64 { ("unsigned long long", "o64") } else { ("unsigned int", "o32") };
@@ -545,12 +545,12 @@ pub fn ragged_of(problem: &Problem<'_>, steps: u64) -> Plan {
 }
 
 /// Most blocks that check offsets: each of a block's threads hears of one.
-const CHECKERS: u64 = 256;
+pub(super) const CHECKERS: u64 = 256;
 
-/// The launches that check so many offsets, and copy them or zeros.
-fn checks(count: u64, elements: u64, bits: u32) -> Vec<Pass> {
+/// The launches that check so many offsets, and copy them or zeros, by the plan's arrays `at` and the one behind it.
+pub(super) fn checks(count: u64, elements: u64, bits: u32, at: usize) -> Vec<Pass> {
     let grid = count.div_ceil(1024).min(CHECKERS);
-    let (wrong, copy) = (Arg::Sums(3), Arg::Sums(4));
+    let (wrong, copy) = (Arg::Sums(at), Arg::Sums(at + 1));
     let pass = |name, args| Pass::new(format!("{name}_offsets_o{bits}"), grid, 256, args);
     vec![
         pass("check", vec![Arg::Offsets, Arg::U64(count), Arg::U64(elements), wrong]),

@@ -19,17 +19,17 @@ const OPS: [Op; 4] = [Op::Sum, Op::Mean, Op::Dot, Op::Sumsq];
 const TYPES: [Type; 4] = [Type::F32, Type::F64, Type::F16, Type::BF16];
 
 /// Numbers in an order that looks random, the same on every machine.
-struct Stream(u64);
+pub struct Stream(pub u64);
 
 impl Stream {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ mixed >> 31
     }
 
-    fn shuffle<T>(&mut self, all: &mut [T]) {
+    pub fn shuffle<T>(&mut self, all: &mut [T]) {
         for i in (1..all.len()).rev() {
             all.swap(i, (self.next() % (i as u64 + 1)) as usize);
         }
@@ -37,7 +37,7 @@ impl Stream {
 }
 
 /// An element of these bits, whose exponent keeps away from that of infinities: finite.
-fn finite<T: Element>(bits: u64) -> T {
+pub fn finite<T: Element>(bits: u64) -> T {
     let size = T::TYPE.bytes() as usize;
     let exponent = match T::TYPE {
         Type::F16 => 0x7c00,
@@ -51,7 +51,7 @@ fn finite<T: Element>(bits: u64) -> T {
 }
 
 /// Random bits, of which all but a few meet their negatives, so that nearly all of any sum is cancelled.
-fn cancelling<T: Element>(n: usize, seed: u64) -> Vec<T> {
+pub fn cancelling<T: Element>(n: usize, seed: u64) -> Vec<T> {
     let mut stream = Stream(seed);
     let mut all: Vec<T> = (0..n / 2).map(|_| finite(stream.next())).collect();
     let negatives: Vec<T> = all.iter().skip(3).map(|x| T::from_f64(-x.value().to_f64())).collect();
@@ -210,7 +210,7 @@ fn what_is_not_finite_zeros_and_overflow_follow_ieee() {
 }
 
 /// Bits of any double, and patterns at the edges of formats.
-fn any_bits() -> impl Strategy<Value = u64> {
+pub fn any_bits() -> impl Strategy<Value = u64> {
     let edges = [0, 1 << 63, 1, 0x7f7f_ffff, 0x8000_0001, 0x7fef_ffff_ffff_ffff, 0x0080_0000, 0x3c01, 0x8000, 0x7f7f];
     prop_oneof![4 => any::<u64>(), 1 => prop::sample::select(edges.to_vec())]
 }

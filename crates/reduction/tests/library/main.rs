@@ -3,6 +3,7 @@
 
 mod axes;
 mod exact;
+mod exact_rows;
 mod families;
 mod gpu;
 mod loss;

@@ -1,0 +1,649 @@
+// Chapter 13, for programs: exact sums of many rows at once, of columns and of ragged rows.
+//
+// Idea.   A thread holds its share of a row in slots of its own, as in ch13-accuracy.cu. A group of lanes shares a
+//         row: the shorter it is, the fewer they are, because each lane's slots have to be cleared and brought
+//         together. Parts of a long row, or of columns, meet as integers in global memory, in any order.
+// Limit.  Shared memory: one float costs it 16 bytes, and a lane's share of a row 288 bytes beside them.
+// Worked. A row of 1,024 floats. 32 lanes clear and read 32 * 288 = 9,216 bytes of slots for 4,096 bytes of input,
+//         8 lanes 2,304.
+
+constexpr unsigned int WARP = 32;
+constexpr unsigned int FULL = 0xffffffff; // all lanes of a warp; the largest limb
+using u64 = unsigned long long;
+
+struct f16 { unsigned short bits; };
+struct bf16 { unsigned short bits; };
+__device__ float widen(float x) { return x; }
+__device__ double widen(double x) { return x; }
+__device__ float widen(bf16 x) { return __uint_as_float(x.bits << 16); }
+__device__ float widen(f16 x) {
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x.bits));
+    return wide;
+}
+
+// ---- a thread's sum ----
+
+// Slots of 64 bits for numbers of one sign and 32 exponents, and two for what a carry takes up from the highest. They
+// lie in shared memory as [slot][thread]. ch13-accuracy.cu has the reasons.
+template <unsigned int BLOCK> struct FloatSlots {
+    using Slot = u64;
+    // The sum of a slot over lanes, with what is over 64 bits.
+    struct Total { u64 low, over; };
+    static constexpr unsigned int SLOTS = 18, PLACES = 9, SIDES = 2;
+    static constexpr unsigned int DIGITS = 2, STEP = 1, LIMBS = 11;
+    static constexpr unsigned int FEW = 16; // slots in use before a carry
+    static constexpr int UNIT = -150;
+    static constexpr unsigned int CARRY_AFTER = 511; // 2^24 2^31 2^9 = 2^64
+
+    static __device__ void add(Slot* mine, float x) {
+        unsigned int bits = __float_as_uint(x);
+        unsigned int power = 1u << (bits >> 23 & 31);
+        unsigned int fraction = bits & 0x7fffff;
+        unsigned int integer = fraction + (bits & 0x7f800000 ? 0x800000 : fraction);
+        Slot& slot = mine[(bits >> 28) * BLOCK];
+        slot += static_cast<u64>(integer) * power;
+    }
+    // The upper half of each slot goes to the next.
+    static __device__ void carry(Slot* mine) {
+#pragma unroll 1
+        for (unsigned int side = 0; side < 2; side++) {
+            u64 up = 0;
+#pragma unroll 1
+            for (unsigned int place = 0; place < 8; place++) {
+                Slot& slot = mine[slot_at(place, side) * BLOCK];
+                u64 low = (slot & FULL) + up;
+                up = (slot >> 32) + (low >> 32);
+                slot = low & FULL;
+            }
+            mine[slot_at(8, side) * BLOCK] += up;
+        }
+    }
+    static __device__ unsigned int slot_at(unsigned int place, unsigned int side) {
+        return place < 8 ? 8 * side + place : 16 + side;
+    }
+    static __device__ void add(Total& sum, Slot slot) {
+        asm("add.cc.u64 %0, %0, %2;\n\taddc.u64 %1, %1, 0;" : "+l"(sum.low), "+l"(sum.over) : "l"(slot));
+    }
+    static __device__ void add(Total& sum, const Total& other) {
+        add(sum, other.low);
+        sum.over += other.over;
+    }
+    static __device__ Slot slot_of(u64 over) { return over; }
+    static __device__ u64 over_of(Slot slot) { return slot; }
+    static __device__ u64 digit(const Total& sum, unsigned int k) {
+        return k == 2 ? sum.over : k ? sum.low >> 32 : sum.low & FULL;
+    }
+};
+
+// The same for doubles: 128 bits with a sign, each for 64 exponents.
+struct __align__(16) Int128 { u64 low, high; };
+template <unsigned int BLOCK> struct DoubleSlots {
+    using Slot = Int128;
+    struct Total { u64 low, high, over; };
+    static constexpr unsigned int SLOTS = 33, PLACES = 33, SIDES = 1;
+    static constexpr unsigned int DIGITS = 4, STEP = 2, LIMBS = 67;
+    static constexpr unsigned int FEW = SLOTS;
+    static constexpr int UNIT = -1075;
+    static constexpr unsigned int CARRY_AFTER = 2047; // 2^53 2^63 2^11 = 2^127
+
+    static __device__ Int128 sum_of(Int128 a, u64 low, u64 high) {
+        asm("add.cc.u64 %0, %0, %2;\n\taddc.u64 %1, %1, %3;" : "+l"(a.low), "+l"(a.high) : "l"(low), "l"(high));
+        return a;
+    }
+    static __device__ void add(Slot* mine, double x) {
+        constexpr long long ONE = 1ll << 52;
+        long long bits = __double_as_longlong(x), integer = bits & (ONE - 1);
+        unsigned int exponent = __double2hiint(x) >> 20 & 0x7ff;
+        if (exponent) integer |= ONE;
+        else exponent = 1;
+        if (bits < 0) integer = -integer;
+        unsigned int shift = exponent & 63;
+        u64 low = static_cast<u64>(integer) << shift, high;
+        // In PTX a shift by 64 leaves the sign.
+        asm("shr.s64 %0, %1, %2;" : "=l"(high) : "l"(integer), "r"(64 - shift));
+        Slot& slot = mine[(exponent >> 6) * BLOCK];
+        slot = sum_of(slot, low, high);
+    }
+    static __device__ void carry(Slot* mine) {
+        u64 low = 0, high = 0;
+#pragma unroll 1
+        for (unsigned int place = 0; place < SLOTS; place++) {
+            Slot sum = sum_of(mine[place * BLOCK], low, high);
+            low = sum.high;
+            high = sign_of(sum.high);
+            if (place + 1 < SLOTS) sum.high = 0;
+            mine[place * BLOCK] = sum;
+        }
+    }
+    static __device__ u64 sign_of(u64 high) { return static_cast<u64>(static_cast<long long>(high) >> 63); }
+    static __device__ unsigned int slot_at(unsigned int place, unsigned int) { return place; }
+    static __device__ void add(Total& sum, Slot slot) {
+        add(sum, Total{slot.low, slot.high, sign_of(slot.high)});
+    }
+    static __device__ void add(Total& sum, const Total& other) {
+        asm("add.cc.u64 %0, %0, %3;\n\taddc.cc.u64 %1, %1, %4;\n\taddc.u64 %2, %2, %5;"
+            : "+l"(sum.low), "+l"(sum.high), "+l"(sum.over) : "l"(other.low), "l"(other.high), "l"(other.over));
+    }
+    static __device__ Slot slot_of(u64 over) { return {over, 0}; }
+    static __device__ u64 over_of(Slot slot) { return slot.low; }
+    static __device__ u64 digit(const Total& sum, unsigned int k) {
+        u64 word = k == 4 ? sum.over : k < 2 ? sum.low : sum.high;
+        return k == 4 ? word : k % 2 ? word >> 32 : word & FULL;
+    }
+};
+
+// What no integer says: whether there was a NaN or an infinity, and whether all numbers were negative, -0 among them.
+template <typename V> struct Marks {
+    V witness = 0;
+    unsigned int signs = FULL;
+    // Scaled down, finite numbers add up to none that is infinite.
+    __device__ void note(float x) {
+        witness = fmaf(x, 0x1p-60f, witness);
+        signs &= __float_as_uint(x);
+    }
+    __device__ void note(double x) {
+        witness = fma(x, 0x1p-60, witness);
+        signs &= __double2hiint(x);
+    }
+    // Some number is not negative; not all are below +infinity, or above -infinity. A NaN is neither.
+    __device__ unsigned int bits() {
+        constexpr V MOST = sizeof(V) == 4 ? V(3.4028234663852886e38) : V(1.7976931348623157e308);
+        return (signs >> 31 ? 0 : 1) | (witness <= MOST ? 0 : 2) | (witness >= -MOST ? 0 : 4);
+    }
+};
+
+template <class S, unsigned int BLOCK, typename V> struct Held {
+    typename S::Slot* mine;
+    Marks<V> marks;
+    unsigned int added = 0;
+    bool has_carried = false;
+
+    // For the next sum. Few slots are in use before a carry.
+    __device__ void clear(bool all) {
+#pragma unroll
+        for (unsigned int s = 0; s < S::SLOTS; s++)
+            if (s < S::FEW || all) mine[s * BLOCK] = typename S::Slot();
+        marks = Marks<V>();
+        added = 0;
+        has_carried = false;
+    }
+    // Carries before so many additions if they might overflow a slot.
+    __device__ void room_for(unsigned int count) {
+        added += count;
+        if (added <= S::CARRY_AFTER) return;
+        S::carry(mine);
+        added = count + 1; // what a carry leaves is less than one
+        has_carried = true;
+    }
+    __device__ void take(V x) {
+        marks.note(x);
+        S::add(mine, x);
+    }
+};
+
+// ---- sums of threads, and the one rounding ----
+
+// A value of the lane 16 lanes on, word by word.
+template <typename V> __device__ V of_other_half(V mine) {
+    unsigned int words[sizeof(V) / sizeof(unsigned int)];
+    memcpy(words, &mine, sizeof(mine));
+    for (unsigned int& word : words) word = __shfl_xor_sync(FULL, word, WARP / 2);
+    memcpy(&mine, words, sizeof(mine));
+    return mine;
+}
+// Brings the slots of `count` threads together, a power of two, which are `apart` from each other. Each of these
+// threads calls it with its number `me` among them; 32 are a whole warp. The sum of a slot is then in the first
+// thread's, and what is over in the second's.
+template <class S, unsigned int BLOCK>
+__device__ void merge(typename S::Slot* slots, unsigned int first, unsigned int apart, unsigned int count,
+                      unsigned int me, bool has_carried) {
+    unsigned int used = has_carried ? S::SLOTS : S::FEW;
+    // Two lanes share a slot of 32 threads.
+    unsigned int each = min(count, WARP / 2);
+#pragma unroll 1
+    for (unsigned int k = 0; k < used; k += each) {
+        unsigned int s = k + me % each;
+        typename S::Slot* slot = slots + s * BLOCK + first;
+        typename S::Total sum = {};
+#pragma unroll 8
+        for (unsigned int i = 0; i < each; i++) {
+            // Each begins with its own, so that no two read one bank.
+            if (s < used) S::add(sum, slot[((i + me & each - 1) + (me & each & WARP / 2)) * apart]);
+        }
+        if (count == WARP) S::add(sum, of_other_half(sum));
+        if (s >= used || me >= each) continue;
+        memcpy(slot, &sum, sizeof(*slot));
+        slot[apart] = S::slot_of(sum.over);
+    }
+}
+
+// Limbs of a whole number that come by, from the lowest to the highest, as two's complement. It keeps the four
+// highest that matter: from the last one that is not just the sign of the one below it.
+struct Limbs {
+    unsigned int last[4] = {}, kept[4] = {};
+    bool is_below = false, more = false; // whether anything is below those four
+    int count = 0, at = -1;
+    __device__ void take(unsigned int limb) {
+        is_below |= last[3] != 0;
+        for (unsigned int k = 3; k > 0; k--) last[k] = last[k - 1];
+        last[0] = limb;
+        if (limb != static_cast<unsigned int>(static_cast<int>(last[1]) >> 31)) {
+            for (unsigned int k = 0; k < 4; k++) kept[k] = last[k];
+            more = is_below;
+            at = count;
+        }
+        count++;
+    }
+};
+
+// Rounds to the nearest, ties to even. The first of 64 bits is a one, worth 2^exponent, and more says whether anything
+// is below them.
+template <typename R> __device__ R nearest(u64 bits, bool more, int exponent, bool negative) {
+    constexpr bool IS_FLOAT = sizeof(R) == 4;
+    constexpr int KEPT = IS_FLOAT ? 24 : 53, LEAST = IS_FLOAT ? -126 : -1022;
+    int gone = 64 - KEPT, steps = exponent - LEAST;
+    if (steps < 0) { // subnormal: fewer bits are kept
+        gone = min(gone - steps, 65);
+        steps = 0;
+    }
+    u64 integer = gone < 64 ? bits >> gone : 0;
+    u64 rest = gone < 64 ? bits << (64 - gone) : gone == 64 ? bits : 1;
+    constexpr u64 HALF = 1ull << 63;
+    if (rest > HALF || (rest == HALF && (more || integer & 1))) integer++;
+    // The leading one counts as a step, and a carry as another.
+    u64 infinity = (IS_FLOAT ? 0xffull : 0x7ffull) << (KEPT - 1);
+    u64 stored = min((static_cast<u64>(steps) << (KEPT - 1)) + integer, infinity);
+    if (IS_FLOAT) return __uint_as_float(static_cast<unsigned int>(stored | u64(negative) << 31));
+    return __longlong_as_double(stored | u64(negative) << 63);
+}
+
+// The number over a divisor below 2^40, rounded. Of a quotient at least 55 bits are in what is kept: 96 are before it.
+template <class S, typename R>
+__device__ R rounded(const Limbs& limbs, unsigned int set, u64 divisor) {
+    if (set & 6) return __uint_as_float(set >= 6 ? 0x7fffffff : set & 2 ? 0x7f800000 : 0xff800000);
+    if (limbs.at < 0) return set == 0 ? -R(0) : R(0);
+    u64 high = static_cast<u64>(limbs.kept[0]) << 32 | limbs.kept[1];
+    u64 low = static_cast<u64>(limbs.kept[2]) << 32 | limbs.kept[3];
+    bool more = limbs.more, negative = high >> 63;
+    if (negative) {
+        low = ~low + !more;
+        high = ~high + (low == 0 && !more);
+    }
+    if (divisor > 1) {
+        u64 rest = 0;
+#pragma unroll 1
+        for (int k = 0; k < 8; k++) { // 16 bits at a time
+            rest = rest << 16 | high >> 48;
+            high = high << 16 | low >> 48;
+            low = low << 16 | rest / divisor;
+            rest %= divisor;
+        }
+        more |= rest != 0;
+    }
+    int zeros = high ? __clzll(high) : 64 + __clzll(low);
+    u64 bits = high ? high << zeros | (zeros ? low >> (64 - zeros) : 0) : low << (zeros - 64);
+    more |= high && low << zeros;
+    return nearest<R>(bits, more, 127 - zeros + 32 * (limbs.at - 3) + S::UNIT, negative);
+}
+
+// Sums that come in parts. Each sum has words that its parts add to, a limb in each, and one that counts the parts and
+// their marks: they are 0 before a launch and after it, and lie `apart` words from each other.
+struct Meeting {
+    u64* words;
+    u64 apart;
+    unsigned int parts;
+};
+constexpr u64 ONE_MORE = 1ull << 48;
+
+// The sum that is in the slots of a thread, or of two where a team has merged its own, to its result.
+template <class S, unsigned int BLOCK, typename R>
+__device__ void finish(typename S::Slot* slot, unsigned int apart, bool is_merged, bool has_carried, unsigned int set,
+                       const Meeting& meeting, u64 elements, bool is_mean, R* out) {
+    Limbs limbs;
+    long long next[S::DIGITS + 1] = {};
+    auto step = [&]() {
+        unsigned int limb = static_cast<unsigned int>(next[0]);
+        if (meeting.parts > 1) atomicAdd(meeting.words + limbs.count * meeting.apart, u64(limb));
+        limbs.take(limb);
+        next[1] += next[0] >> 32;
+        for (unsigned int k = 0; k < S::DIGITS; k++) next[k] = next[k + 1];
+        next[S::DIGITS] = 0;
+    };
+    constexpr unsigned int AT_ONCE = sizeof(R) == 4 ? S::PLACES : 3;
+#pragma unroll AT_ONCE
+    for (unsigned int place = 0; place < S::PLACES; place++) {
+        for (unsigned int side = 0; side < S::SIDES; side++) {
+            unsigned int s = S::slot_at(place, side);
+            if (s >= S::FEW && !has_carried) continue;
+            typename S::Total sum = {};
+            S::add(sum, slot[s * BLOCK]);
+            if (is_merged) sum.over = S::over_of(slot[s * BLOCK + apart]);
+            for (unsigned int k = 0; k <= S::DIGITS; k++)
+                next[k] += side ? 0 - S::digit(sum, k) : S::digit(sum, k);
+        }
+        for (unsigned int k = 0; k < S::STEP; k++) step();
+    }
+    for (unsigned int k = S::PLACES * S::STEP; k < S::LIMBS; k++) step();
+
+    if (meeting.parts > 1) {
+        u64 mine = ONE_MORE | (set & 1) | (set & 2) << 15 | u64(set & 4) << 30;
+        __threadfence();
+        u64 all = atomicAdd(meeting.words + S::LIMBS * meeting.apart, mine) + mine;
+        if (all / ONE_MORE < meeting.parts) return;
+        __threadfence();
+        set = (all & 0xffff ? 1 : 0) | (all >> 16 & 0xffff ? 2 : 0) | (all >> 32 & 0xffff ? 4 : 0);
+        limbs = Limbs();
+        u64 up = 0;
+#pragma unroll S::LIMBS < 16 ? S::LIMBS : 1
+        for (unsigned int i = 0; i < S::LIMBS; i++) {
+            volatile u64* word = meeting.words + i * meeting.apart;
+            up += *word;
+            *word = 0;
+            limbs.take(static_cast<unsigned int>(up));
+            up >>= 32;
+        }
+        meeting.words[S::LIMBS * meeting.apart] = 0;
+    }
+    if (elements == 0) *out = is_mean ? R(__uint_as_float(0x7fffffff)) : R(0);
+    else *out = rounded<S, R>(limbs, set, is_mean ? elements : 1);
+}
+
+// ---- rows ----
+
+template <typename T> constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
+template <typename T> struct Elements { T x[PER_VECTOR<T>]; };
+
+// A lane's part of what a group of lanes takes of a row: of its vectors, of which the next are on their way while
+// some are added, and of the elements before the first multiple of 16 bytes and behind the last vector.
+template <typename T, unsigned int UNROLL> struct Tile {
+    uint4 v[UNROLL];
+    unsigned int count;
+};
+template <typename T> struct Piece {
+    const T* begin;
+    const uint4* at;
+    u64 left, vectors; // the lane's; all
+    unsigned int head, odd; // odd elements: head and tail
+    __device__ Piece(const T* begin, u64 count, unsigned int me, unsigned int lanes) : begin(begin) {
+        unsigned int past = static_cast<unsigned int>(reinterpret_cast<u64>(begin) / sizeof(T));
+        head = static_cast<unsigned int>(min(static_cast<u64>((0 - past) % PER_VECTOR<T>), count));
+        vectors = (count - head) / PER_VECTOR<T>;
+        odd = static_cast<unsigned int>(count - vectors * PER_VECTOR<T>);
+        at = reinterpret_cast<const uint4*>(begin + head) + me;
+        // A power of two.
+        left = vectors + lanes - 1 - me >> 31 - __clz(lanes);
+    }
+    template <unsigned int UNROLL> __device__ void load(Tile<T, UNROLL>& tile, unsigned int lanes) {
+        tile.count = static_cast<unsigned int>(min(left, static_cast<u64>(UNROLL)));
+#pragma unroll
+        for (unsigned int k = 0; k < UNROLL; k++)
+            if (k < tile.count) tile.v[k] = at[k * lanes];
+        at += UNROLL * lanes;
+        left -= tile.count;
+    }
+};
+
+// Lane `me` of `lanes` adds its part, of which the first tile has been loaded.
+template <typename T, unsigned int UNROLL, class H>
+__device__ void add_part(H& held, Piece<T>& piece, Tile<T, UNROLL>& tile, unsigned int me, unsigned int lanes) {
+#pragma unroll 1
+    while (tile.count) {
+        Tile<T, UNROLL> next;
+        piece.load(next, lanes);
+        held.room_for(UNROLL * PER_VECTOR<T>);
+#pragma unroll
+        for (unsigned int k = 0; k < UNROLL; k++) {
+            uint4 v = tile.v[k];
+            Elements<T> elements;
+            memcpy(&elements, &v, sizeof(elements));
+            if (k >= tile.count) continue;
+#pragma unroll
+            for (unsigned int j = 0; j < PER_VECTOR<T>; j++) held.take(widen(elements.x[j]));
+        }
+        tile = next;
+    }
+#pragma unroll 1
+    for (unsigned int j = me; j < piece.odd; j += lanes) {
+        held.room_for(1);
+        held.take(widen(piece.begin[j < piece.head ? j : j + piece.vectors * PER_VECTOR<T>]));
+    }
+}
+
+// Offsets of 32 or 64 bits.
+struct Offsets {
+    const void* begin;
+    bool is_wide;
+    __device__ u64 operator[](u64 i) const {
+        return is_wide ? static_cast<const u64*>(begin)[i] : static_cast<const unsigned int*>(begin)[i];
+    }
+};
+// All work on ragged rows is one list of steps: each element, and each end of a row. How many rows have ended in the
+// first `steps` of it, found by a warp that tries 32 places at once.
+__device__ u64 rows_ended(const Offsets& offsets, u64 rows, u64 elements, u64 steps) {
+    u64 low = steps > elements ? steps - elements : 0, high = min(steps, rows);
+    while (low < high) {
+        u64 apart = (high - low + WARP - 1) / WARP, middle = low + threadIdx.x % WARP * apart;
+        bool has_ended = middle < high && offsets[middle + 1] - offsets[0] < steps - middle;
+        // The lanes below the place that the search is for.
+        unsigned int ended = __popc(__ballot_sync(FULL, has_ended));
+        high = ended ? min(high, low + ended * apart) : low;
+        low = ended ? low + (ended - 1) * apart + 1 : low;
+    }
+    return low;
+}
+
+// A part of a row that a group of lanes adds up. Rows in several parts have a meeting.
+template <typename T> struct Work {
+    const T* begin = nullptr;
+    u64 count = 0, row, elements; // of the part; of the whole row
+    u64 meeting = 0;
+    unsigned int lanes, parts = 0; // 0: nothing to do
+};
+
+// What a warp takes, in units: of rows of one length a batch, one for each group of lanes, or a part of one row; of
+// ragged rows those that are in `length` steps.
+template <typename T> struct Share {
+    const T* in;
+    Offsets offsets;
+    u64 rows, cols, pitch, length, units, unit;
+    unsigned int lanes, parts, warps;
+    u64 row, end, from, to; // rows; steps
+    unsigned int too_long; // rows of the batch, a bit for the first lane of each
+
+    __device__ void begin() {
+        if (!offsets.begin) {
+            u64 batch = WARP / lanes;
+            row = parts > 1 ? unit / parts : unit * batch;
+            end = min(row + (parts > 1 ? 1 : batch), rows);
+            row -= batch;
+            return;
+        }
+        // Offsets may end before the elements that the units are for.
+        u64 elements = offsets[rows] - offsets[0], steps = elements + rows;
+        from = min(unit * length, steps);
+        to = min(from + length, steps);
+        row = rows_ended(offsets, rows, elements, from);
+        end = rows_ended(offsets, rows, elements, to);
+        // The row that goes on behind the last of these steps.
+        if (end < rows && offsets[end] - offsets[0] + end < to) end++;
+        // Some 32 elements a lane.
+        u64 each = (to - from) / (max(end - row, 1ull) * 32);
+        lanes = each >= WARP ? WARP : each < 2 ? 1 : WARP >> (__clz(static_cast<unsigned int>(each)) - 26);
+        row -= WARP / lanes;
+    }
+    // The work of this lane's group, row after row. False in all lanes of a warp that has none left.
+    __device__ bool next(Work<T>& work) {
+        unsigned int lane = threadIdx.x % WARP;
+        if (too_long) { // by the whole warp, one by one
+            work = of_row(row + (__ffs(too_long) - 1) / lanes);
+            too_long &= too_long - 1;
+            work.lanes = WARP;
+            return true;
+        }
+        row += WARP / lanes;
+        while (row >= end) {
+            unit += warps;
+            if (unit >= units) return false;
+            begin();
+            row += WARP / lanes;
+        }
+        work = of_row(row + lane / lanes);
+        work.lanes = lanes;
+        if (!offsets.begin || lanes == WARP) return true;
+        bool is_long = work.parts && work.count > 128 * lanes;
+        too_long = __ballot_sync(FULL, is_long && lane % lanes == 0);
+        if (is_long) work.parts = 0;
+        return true;
+    }
+    __device__ Work<T> of_row(u64 row) const {
+        Work<T> work;
+        work.row = row;
+        if (row >= end) return work;
+        work.parts = 1;
+        if (!offsets.begin) {
+            u64 at = parts > 1 ? unit % parts * length : 0;
+            work.parts = parts;
+            work.begin = in + row * pitch + at;
+            work.count = parts > 1 ? min(length, cols - at) : cols;
+            work.elements = cols;
+            work.meeting = row;
+            return work;
+        }
+        u64 begins = offsets[row], ends = offsets[row + 1];
+        u64 first_step = begins - offsets[0] + row, last_step = ends - offsets[0] + row;
+        u64 before = max(first_step, from) - first_step;
+        work.begin = in + begins + before;
+        work.count = min(last_step, to) - first_step - before;
+        work.elements = ends - begins;
+        if (first_step < from || last_step >= to) {
+            work.meeting = min(first_step / length, unit);
+            work.parts = static_cast<unsigned int>(last_step / length - first_step / length + 1);
+        }
+        return work;
+    }
+};
+
+// Forms of a launch, bits of one word.
+constexpr unsigned int IS_MEAN = 1, HAS_WIDE_OFFSETS = 2;
+
+template <template <unsigned int> class Slots, typename T, typename R, unsigned int BLOCK, unsigned int UNROLL>
+__device__ void exact_rows(Share<T> share, R* out, unsigned int form, u64* state) {
+    using S = Slots<BLOCK>;
+    extern __shared__ __align__(16) unsigned char memory[];
+    auto slots = reinterpret_cast<typename S::Slot*>(memory);
+    Held<S, BLOCK, R> held;
+    held.mine = slots + threadIdx.x;
+    held.has_carried = true;
+    unsigned int lane = threadIdx.x % WARP;
+    share.unit = blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP;
+    share.unit -= share.warps; // modulo 2^64, as far as the first
+    share.too_long = 0;
+    share.row = share.end = 0;
+    Work<T> work;
+    while (share.next(work)) {
+        unsigned int lanes = work.lanes, me = lane % lanes;
+        Piece<T> piece(work.begin, work.parts ? work.count : 0, me, lanes);
+        Tile<T, UNROLL> tile;
+        piece.load(tile, lanes);
+        held.clear(__any_sync(FULL, held.has_carried));
+        add_part<T, UNROLL>(held, piece, tile, me, lanes);
+
+        unsigned int mine = held.marks.bits(), set = 0;
+        unsigned int group = (lanes < WARP ? (1u << lanes) - 1 : FULL) << (lane - me);
+        for (unsigned int k = 0; k < 3; k++)
+            set |= (__ballot_sync(FULL, mine >> k & 1) & group ? 1 : 0) << k;
+        bool has_carried = __any_sync(FULL, held.has_carried);
+        __syncwarp();
+        if (lanes > 1) merge<S, BLOCK>(slots, threadIdx.x - me, 1, lanes, me, has_carried);
+        __syncwarp();
+        // Words of a row lie together.
+        Meeting meeting = {state + work.meeting * (S::LIMBS + 1), 1, work.parts};
+        if (me == 0 && work.parts)
+            finish<S, BLOCK, R>(held.mine, 1, lanes > 1, has_carried, set, meeting, work.elements, form & IS_MEAN,
+                                out + work.row);
+        __syncwarp();
+    }
+}
+
+// ---- columns ----
+
+// A warp has 32 columns, a lane each. `teams` warps of a block share the rows of a part of them. Blocks take units in
+// turns: a part of the columns of a slice. Slices lie one behind the other.
+template <template <unsigned int> class Slots, typename T, typename R, unsigned int BLOCK, unsigned int UNROLL>
+__device__ void exact_columns(const T* in, R* out, u64 rows, u64 cols, u64 pitch, u64 slice, u64 slices,
+                              unsigned int teams, unsigned int parts, unsigned int form, u64* state) {
+    using S = Slots<BLOCK>;
+    extern __shared__ __align__(16) unsigned char memory[];
+    __shared__ unsigned int marks[BLOCK];
+    auto slots = reinterpret_cast<typename S::Slot*>(memory);
+    Held<S, BLOCK, R> held;
+    held.mine = slots + threadIdx.x;
+    bool has_carried = true;
+    unsigned int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, me = warp % teams;
+    unsigned int first = threadIdx.x - me * WARP;
+    u64 wide = BLOCK / teams, tiles = (cols + wide - 1) / wide;
+    for (u64 unit = blockIdx.x; unit < slices * tiles * parts; unit += gridDim.x) {
+        u64 part = unit % parts, tile = unit / parts % tiles, at = unit / parts / tiles;
+        u64 col = tile * wide + warp / teams * WARP + lane;
+        // Shares that differ by one row at most, without a product of more than 64 bits.
+        u64 each = rows / parts, over = rows % parts;
+        u64 row = part * each + min(part, over), to = row + each + (part < over);
+        row += me;
+        u64 left = col < cols && row < to ? (to - row - 1) / teams + 1 : 0, step = teams * pitch;
+        const T* from = in + at * slice + row * pitch + col;
+        // As rows have it: the next are on their way while some are added.
+        T x[UNROLL];
+        unsigned int count = 0;
+        auto load = [&](T(&x)[UNROLL]) {
+            count = static_cast<unsigned int>(min(left, static_cast<u64>(UNROLL)));
+            for (unsigned int k = 0; k < UNROLL; k++) {
+                if (k < count) x[k] = *from;
+                from += step;
+            }
+            left -= count;
+        };
+        load(x);
+        held.clear(has_carried);
+#pragma unroll 1
+        while (count) {
+            T next[UNROLL];
+            unsigned int here = count;
+            load(next);
+            held.room_for(UNROLL);
+            for (unsigned int k = 0; k < UNROLL; k++)
+                if (k < here) held.take(widen(x[k]));
+            memcpy(x, next, sizeof(x));
+        }
+        marks[threadIdx.x] = held.marks.bits();
+        has_carried = __syncthreads_or(held.has_carried);
+        if (teams > 1) merge<S, BLOCK>(slots, first, WARP, teams, me, has_carried);
+        __syncthreads();
+        if (me == 0 && col < cols) {
+            unsigned int set = 0;
+            for (unsigned int k = 0; k < teams; k++) set |= marks[first + k * WARP];
+            u64 index = at * cols + col;
+            Meeting meeting = {state + index, slices * cols, parts};
+            finish<S, BLOCK, R>(held.mine, WARP, teams > 1, has_carried, set, meeting, rows, form & IS_MEAN,
+                                out + index);
+        }
+        __syncthreads();
+    }
+}
+
+// Fewer threads of rows are at home, for registers: they have more on their way.
+#define EXACT(SLOTS, T, R, TYPE, BLOCK, OF_ROWS, OF_COLUMNS, VECTORS) \
+    extern "C" __global__ void __launch_bounds__(BLOCK, OF_ROWS) exact_rows_t##BLOCK##_##TYPE( \
+        const T* in, const void* offsets, R* out, u64 rows, u64 cols, u64 pitch, unsigned int lanes, \
+        unsigned int parts, u64 length, u64 units, unsigned int form, u64* state) { \
+        Share<T> share = {in, {offsets, (form & HAS_WIDE_OFFSETS) != 0}, rows, cols, pitch, length, units, 0, lanes, \
+                          parts, gridDim.x * (BLOCK / WARP)}; \
+        exact_rows<SLOTS, T, R, BLOCK, VECTORS>(share, out, form, state); } \
+    extern "C" __global__ void __launch_bounds__(BLOCK, OF_COLUMNS) exact_columns_t##BLOCK##_##TYPE( \
+        const T* in, R* out, u64 rows, u64 cols, u64 pitch, u64 slice, u64 slices, unsigned int teams, \
+        unsigned int parts, unsigned int form, u64* state) { \
+        exact_columns<SLOTS, T, R, BLOCK, 8>(in, out, rows, cols, pitch, slice, slices, teams, parts, form, state); }
+EXACT(FloatSlots, float, float, f32, 256, 3, 4, 4)
+EXACT(FloatSlots, bf16, float, bf16, 256, 3, 4, 2)
+EXACT(FloatSlots, f16, float, f16, 256, 3, 4, 2)
+EXACT(DoubleSlots, double, double, f64, 128, 3, 3, 2)
