@@ -46,7 +46,6 @@
             { label: text("accuracyPlain"), cells: plain.map((sum, i) => ({ html: shown(sum), mark: lost(sum, i) ? "idea-lost" : "" })), result: `<span class="${mark}">${whole(last)}</span> ${small("accuracyPlainResult")}` },
             { label: text("accuracyExact"), cells: [{ html: text("accuracyOnce"), span: 8, mark: "idea-soft" }], result: `<b>${whole(exact)}</b> ${small("accuracyExactResult")}` },
         ];
-        if (state.order !== "forwards") rows.unshift({ label: text("accuracyTaken"), cells: taken.map((one) => ({ html: shown(one) })) });
         const key = taken.some((one) => !Number.isFinite(one)) ? "accuracySpecial" : isOff ? "accuracyOff" : "accuracyRight";
         return { input: "", rows, say: text(key, { plain: whole(last), exact: whole(exact) }) };
     };

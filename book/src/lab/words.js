@@ -429,7 +429,6 @@
         accuracySlotBits: "sign, 3 bits of exponent",
         accuracyShift: "shift",
         accuracyShiftBits: "its other 5 bits",
-        accuracyTaken: "in order",
         accuracyPlain: "plain",
         accuracyPlainResult: "rounded 8 times",
         accuracyExact: "exact",

@@ -72,7 +72,7 @@ impl Reduction {
             return Exact::new(op, ty, n).reduction(problem.card);
         }
         if asked > Determinism::RunToRun && exact_rows::takes(op, ty, layout) {
-            return Reduction::of_exact_rows(problem);
+            return Reduction::exact_rows_on(problem);
         }
         check(problem, most)?;
         let has_nothing = values(layout) == 0 || (n == 0 && layout == Layout::Array);
@@ -89,7 +89,7 @@ impl Reduction {
     }
 
     /// An exact result of each row or column.
-    pub(crate) fn of_exact_rows(problem: &Problem<'_>) -> Result<Reduction> {
+    pub(crate) fn exact_rows_on(problem: &Problem<'_>) -> Result<Reduction> {
         let Problem { op, ty, layout, card, .. } = *problem;
         check_layout(problem, Most::BY_KERNELS)?;
         exact_rows::check(op, ty, card)?;

@@ -164,7 +164,7 @@ fn ratios(record: Option<&Measurement>) -> Plot {
                 let what = (Op::Sum, ty, 1u64 << log);
                 Some(((1u64 << log) as f64, cases.us(entrant, what)? / cases.fastest(what)?))
             };
-            (10..=LARGEST).filter_map(point).collect()
+            (10..=LARGEST).step_by(2).filter_map(point).collect()
         });
         let is_ours = entrant == ENTRANT;
         let look = Look {

@@ -39,7 +39,8 @@
         sentences.push(text("describeAll", { n: chosen.n, warps: model.warps, block: shown.block, blocks: chosen.launches[chosen.shown].grid[0] }));
         const all = counts.reduce((sum, [, count]) => sum + count, 0);
         if (all) sentences.push(text("describeBusy", { all, threads: model.threads }));
-        for (const [warp, count] of counts) sentences.push(text("describeWarp", { warp, count }));
+        // Where every thread works, that is said already.
+        for (const [warp, count] of all < model.threads ? counts : []) sentences.push(text("describeWarp", { warp, count }));
         const idle = model.warps - counts.length;
         if (idle) sentences.push(text("describeIdle", { idle }));
         const passes = lab.busiest(steps);

@@ -111,7 +111,7 @@ impl Exact {
         let Exact { op, ty, n, layout, as_limbs } = *self;
         let problem = Problem::new(op, ty, n, layout, card);
         if layout != Layout::Array {
-            return Reduction::of_exact_rows(&problem);
+            return Reduction::exact_rows_on(&problem);
         }
         let shape = shape_for(&problem);
         if let Some(why) = refusal(op, ty, shape, card) {
