@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use lab::measurement::{CHAMPION, CUB, CUB_NEWER, CUB_REPRODUCIBLE, Contest, ENTRANT, MeasuredCase, Measurement, load};
-use lab::text::{listed, per_cent, three_digits};
+use lab::text::{per_cent, three_digits};
 use lab::{Op, Result, Type};
 use plotters::style::{BLACK, RGBColor};
 
@@ -12,7 +12,7 @@ use crate::contest_table::ContestTable;
 use crate::plot::{Line, Look, MARKS, Plot, power_of_two};
 use crate::sheet::Sheet;
 use crate::stale::marked;
-use crate::tables::{cell, sentence, size, source_line, unmeasured};
+use crate::tables::{cell, size, source_beside, stale_note, unmeasured};
 
 /// Sizes of the tables, as powers of two.
 const LOGS: [u32; 7] = [10, 14, 18, 20, 22, 26, 28];
@@ -59,17 +59,7 @@ impl<'r> Cases<'r> {
 /// # Errors
 /// A record that cannot be read, a chart that cannot be drawn.
 pub fn accuracy(table: &ContestTable, root: &Path) -> Result<Vec<(String, String)>> {
-    let mut files = on_card(table, root, &table.record())?;
-    for card in table.cards.iter().skip(1) {
-        let others = on_card(table, root, &table.record_of(card))?.into_iter();
-        files.extend(others.map(|(name, text)| (name.replace("clock", &format!("clock-{card}")), text)));
-    }
-    Ok(files)
-}
-
-/// The files of one record.
-fn on_card(table: &ContestTable, root: &Path, name: &str) -> Result<Vec<(String, String)>> {
-    let record = load(root, name)?;
+    let record = load(root, &table.record())?;
     let stale = record.as_ref().map_or(Ok(Vec::new()), |record| record.stale(root))?;
     marked(record.as_ref(), |record| {
         let chart = ratios(record).svg()?;
@@ -146,14 +136,9 @@ fn ladder(cases: &Cases<'_>, table: &ContestTable) -> String {
 
 /// The card, the day and the libraries, and why the figures are of other kernels, if they are.
 fn source(record: &Measurement, stale: &[String]) -> String {
-    let mut versions: Vec<&str> = record.libraries.values().map(|library| library.version.as_str()).collect();
-    versions.sort_unstable();
-    let beside = if versions.is_empty() { String::new() } else { format!(", beside CUB {}", listed(&versions)) };
-    let mut out = sentence(&format!("{}{beside}", source_line(record))) + "\n";
-    if !stale.is_empty() {
-        out.push_str(&format!("\n**This record is stale:** {}.\n", stale.join("; ")));
-    }
-    out
+    let mut libraries: Vec<String> = record.libraries.values().map(|cub| format!("CUB {}", cub.version)).collect();
+    libraries.sort_unstable();
+    format!("{}\n{}", source_beside(record, &libraries), stale_note(stale))
 }
 
 /// Times of exact and reproducible sums over those of the fastest that rounds.

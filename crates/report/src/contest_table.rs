@@ -4,12 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use lab::measurement::{CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED, LIGER};
-use lab::record::load_json;
+use lab::record::{CARDS, load_json};
 use lab::{Error, Op, Result, Type};
 use serde::Deserialize;
 
 /// The record that the book's figures come from.
-pub const BOOKS: &str = "h200";
+pub const BOOKS: &str = CARDS[0];
 
 /// Operations, types and shapes of one chapter's contest, in the order in which they are measured.
 #[derive(Debug, Clone, Deserialize)]
@@ -36,9 +36,9 @@ pub struct ContestTable {
     /// Kernels of this and other chapters that are timed beside, where they have the operation and type.
     #[serde(default)]
     pub beside: Vec<Beside>,
-    /// Cards of the records that the page shows, as in the names of the files, the first in the open.
+    /// The card of the record that the page shows, as in the name of its file.
     #[serde(default = "books")]
-    pub cards: Vec<String>,
+    card: String,
     /// Rows and columns; empty for arrays.
     #[serde(default)]
     pub shapes: Vec<(u64, u64)>,
@@ -152,12 +152,7 @@ impl ContestTable {
 
     /// Name of the record that the page shows, without the ending: `h200-norms`.
     pub fn record(&self) -> String {
-        self.record_of(self.cards.first().map_or(BOOKS, String::as_str))
-    }
-
-    /// Name of the record of a card.
-    pub fn record_of(&self, card: &str) -> String {
-        format!("{card}-{}", self.name)
+        format!("{}-{}", self.card, self.name)
     }
 
     /// Each operation and type once, in the order in which they are measured.
@@ -182,8 +177,8 @@ impl ContestTable {
     }
 }
 
-fn books() -> Vec<String> {
-    vec![BOOKS.to_owned()]
+fn books() -> String {
+    BOOKS.to_owned()
 }
 
 fn path(root: &Path, slug: &str) -> PathBuf {

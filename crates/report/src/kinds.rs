@@ -3,22 +3,22 @@
 
 use std::path::Path;
 
-use device::{Checks, Choice, KernelSource, SimOptions};
 use lab::figure::{FONT, INK, TITLE_HEIGHT, WIDTH, drawing, drawn, text};
 use lab::input::{SEED, split_mix};
-use lab::reference::exact::rounded_once;
+use lab::reference::{exact::rounded_once, reference_of};
 use lab::run::Job;
 use lab::text::{grouped, three_digits};
-use lab::{Array, Chapter, Error, LaunchOptions, Op, Result, Session, Type, Value};
+use lab::{Array, Chapter, Error, LaunchOptions, Op, Result, Type};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use crate::plot::rule;
+use crate::plot::{power, rule};
 use crate::sheet::Sheet;
+use crate::simulated::unchecked;
 
 /// Elements of each input.
 const N: usize = 1 << 16;
-/// The counter of what each thread does.
+/// The counter of what each thread does, of the record's longest input, where what a block does once is little.
 const INSTRUCTIONS: &str = "thread_inst_executed";
 /// Numbers that come and go.
 const LARGE: f32 = (1u64 << 30) as f32;
@@ -87,30 +87,29 @@ struct Row {
 /// # Errors
 /// Kernels that do not run, a sum that is farther off than its bound, a chart that cannot be drawn.
 pub fn kinds(chapter: &Chapter, root: &Path) -> Result<Vec<(String, String)>> {
-    let options = SimOptions { checks: Checks::NONE, ..lab::record::OPTIONS };
-    let session = Session::open_source(chapter, KernelSource::in_root(root, chapter.slug), Choice::Sim, options)?;
+    let session = unchecked(chapter, root)?;
     let inputs = KINDS.map(|kind| {
         let mut numbers = vec![0.0; N];
         (kind.make)(&mut numbers, &|i| split_mix(SEED, i as u64));
-        Array::F32(numbers)
+        let input = Array::F32(numbers);
+        let (usual, right) = (reference_of(Op::Sum, &input), rounded_once(Op::Sum, &input));
+        (kind.name, input, usual, right.map_or(f64::NAN, |right| right.expected.to_f64()))
     });
-    // Of so many elements that what a block does once is little beside them.
     let record = lab::record::load(root, chapter.slug)?;
-    let counted = |name: &str| {
-        let cases = record.iter().flat_map(|record| &record.cases);
-        let case = cases.filter(|case| case.variant == name && case.ty == Type::F32.name()).max_by_key(|case| case.n);
-        case.and_then(|case| Some(*case.counters.get(INSTRUCTIONS)? as f64 / case.n as f64)).unwrap_or(f64::NAN)
-    };
     let rows = session.variants_for(Type::F32).map(|variant| {
-        let mut row = Row { name: variant.name, places: Vec::new(), instructions: counted(variant.name) };
-        for (kind, input) in KINDS.iter().zip(&inputs) {
-            let job = Job { variant, options: LaunchOptions::default(), input, reference: None, offset: 0 };
+        let case = record.as_ref().and_then(|record| record.case(variant.name, Type::F32, lab::record::N));
+        let counted = case.and_then(|case| case.counters.get(INSTRUCTIONS));
+        let counted =
+            counted.ok_or_else(|| Error::Usage(format!("no record has {INSTRUCTIONS} of {}", variant.name)))?;
+        let instructions = *counted as f64 / lab::record::N as f64;
+        let mut row = Row { name: variant.name, places: Vec::new(), instructions };
+        for (kind, input, usual, right) in &inputs {
+            let job = Job { variant, options: LaunchOptions::default(), input, reference: Some(usual), offset: 0 };
             let run = session.run(job)?;
             if !run.verdict.right {
-                let what = format!("{}, {}: {} is wrong", variant.name, kind.name, run.result);
-                return Err(Error::Chart(what));
+                return Err(Error::Usage(format!("{}, {kind}: {} is wrong", variant.name, run.result)));
             }
-            row.places.push(places(run.result, rounded_once(Op::Sum, input).map(|right| right.expected)));
+            row.places.push(places(run.result.to_f64(), *right));
         }
         Ok(row)
     });
@@ -119,8 +118,7 @@ pub fn kinds(chapter: &Chapter, root: &Path) -> Result<Vec<(String, String)>> {
 }
 
 /// Distance from the nearest float, in its last places.
-fn places(result: Value, right: Option<Value>) -> f64 {
-    let (result, right) = (result.to_f64(), right.map_or(f64::NAN, |right| right.to_f64()));
+fn places(result: f64, right: f64) -> f64 {
     let last = 2f64.powi(((right.abs() as f32).to_bits() >> 23).max(1) as i32 - 127 - 23);
     (result - right).abs() / last
 }
@@ -144,13 +142,7 @@ fn magnitude(places: f64) -> String {
     if places < 1e5 {
         return grouped(places.round() as u64);
     }
-    power_of_ten(places.log10().round())
-}
-
-/// `10⁹`
-fn power_of_ten(power: f64) -> String {
-    let digit = |c: char| c.to_digit(10).map_or(c, |d| ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][d as usize]);
-    format!("10{}", format!("{power:.0}").chars().map(digit).collect::<String>())
+    power(10, places.log10().round())
 }
 
 /// Height of the axis, and room beside it.
@@ -164,8 +156,8 @@ const STEP: usize = 4;
 fn chart(rows: &[Row]) -> Result<String> {
     let title = "Error against cost";
     let worst = |row: &Row| row.places.iter().copied().fold(0.0, f64::max);
-    let power = |places: f64| if places < 1.0 { -1.0 } else { places.log10() };
-    let top = rows.iter().map(|row| power(worst(row))).fold(1.0, f64::max).ceil() + 1.0;
+    let decades = |places: f64| if places < 1.0 { -1.0 } else { places.log10() };
+    let top = rows.iter().map(|row| decades(worst(row))).fold(1.0, f64::max).ceil() + 1.0;
     let most = rows.iter().map(|row| row.instructions).fold(1.0, f64::max);
     let x = |instructions: f64| LEFT + (f64::from(RIGHT - LEFT) * instructions / most) as i32;
     let foot = TITLE_HEIGHT + 24 + HEIGHT;
@@ -187,7 +179,7 @@ fn chart(rows: &[Row]) -> Result<String> {
         rule(ground, &[(LEFT, foot), (RIGHT, foot)], 1.0)?;
         for mark in (0..=top as usize).step_by(STEP) {
             let at = y(mark as f64);
-            let label = if mark == 0 { "1".to_owned() } else { power_of_ten(mark as f64) };
+            let label = if mark == 0 { "1".to_owned() } else { power(10, mark as f64) };
             text(ground, &label, (LEFT - 8, at), FONT - 2, HPos::Right)?;
             rule(ground, &[(LEFT, at), (RIGHT, at)], 0.18)?;
         }
@@ -198,7 +190,7 @@ fn chart(rows: &[Row]) -> Result<String> {
         text(ground, below, ((LEFT + RIGHT) / 2, foot + 33), FONT - 2, HPos::Center)?;
         let mut labels: Vec<((i32, i32), String)> = Vec::new();
         for row in rows {
-            let at = (x(row.instructions), y(power(worst(row))));
+            let at = (x(row.instructions), y(decades(worst(row))));
             drawn(ground.draw(&Circle::new(at, 4, INK.filled())))?;
             // Kernels that stand in one place share a label.
             match labels.iter_mut().find(|(other, _)| (other.0 - at.0).abs() < 8 && other.1 == at.1) {
@@ -219,7 +211,7 @@ mod tests {
 
     #[test]
     fn distances_are_in_last_places_of_the_nearest_float() {
-        let off = |result: f32, right: f32| places(Value::F32(result), Some(Value::F32(right)));
+        let off = |result: f32, right: f32| places(result.into(), right.into());
         assert_eq!(off(1.0, 1.0), 0.0);
         assert_eq!(off(1.0 + 2.0 * f32::EPSILON, 1.0), 2.0);
         assert_eq!(off(f32::from_bits(3), 0.0), 3.0);

@@ -22,6 +22,7 @@ mod publish;
 mod quoted;
 mod rows;
 mod sheet;
+mod simulated;
 mod stale;
 mod sweep;
 mod tables;

@@ -4,15 +4,17 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use device::{Checks, Choice, Counters, KernelSource, SimOptions};
+use device::Counters;
 use lab::input::{SEED, random_for};
 use lab::kernels::{self, Hashes};
-use lab::record::{OPTIONS, load_json, path};
+use lab::record::{load_json, path};
 use lab::text::grouped;
-use lab::{Chapter, Error, Job, LaunchOptions, Pass, Result, Session, Type, Variant};
+use lab::{Chapter, Error, Job, LaunchOptions, Pass, Result, Type, Variant};
 use serde::Deserialize;
 use simt::counters::METRICS;
 use simt::{Metric, Tier};
+
+use crate::simulated::unchecked;
 
 const WAVEFRONTS: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_";
 const CONFLICTS: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_";
@@ -136,8 +138,7 @@ pub fn compare(chapter: &Chapter, root: &Path, record: &NcuRecord) -> Result<Com
 
 /// The counters of each profiled launch on the simulator, and the launch.
 fn simulate<'r>(chapter: &Chapter, root: &Path, record: &'r NcuRecord) -> Result<Vec<(&'r NcuCase, Counters, Pass)>> {
-    let options = SimOptions { checks: Checks::NONE, ..OPTIONS };
-    let session = Session::open_source(chapter, KernelSource::in_root(root, chapter.slug), Choice::Sim, options)?;
+    let session = unchecked(chapter, root)?;
     let launch = |case: &'r NcuCase| {
         let unknown = || Error::Usage(format!("{} has no kernel {}", chapter.slug, case.kernel));
         let (variant, ty) = case.kernel(chapter).ok_or_else(unknown)?;

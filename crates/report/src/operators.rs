@@ -11,7 +11,7 @@ use lab::{Op, Result, Type};
 use crate::contest_table::ContestTable;
 use crate::sheet::Sheet;
 use crate::stale::marked;
-use crate::tables::{cell, sentence, size, source_line, unmeasured};
+use crate::tables::{cell, size, source_beside, stale_note, unmeasured};
 
 /// Types of the table in the open, the first of the contest's.
 const TYPES_IN_THE_OPEN: usize = 4;
@@ -252,12 +252,7 @@ fn places(points: &[Point<'_>], types: &[Type]) -> String {
 fn source(record: &Measurement, stale: &[String]) -> String {
     let libraries: Vec<String> =
         record.libraries.iter().map(|(name, library)| format!("{} {}", called(name), library.version)).collect();
-    let beside = if libraries.is_empty() { String::new() } else { format!(", beside {}", listed(&libraries)) };
-    let mut out = sentence(&format!("{}{beside}", source_line(record))) + "\n";
-    if !stale.is_empty() {
-        out.push_str(&format!("\n**This record is stale:** {}.\n", stale.join("; ")));
-    }
-    out
+    format!("{}\n{}", source_beside(record, &libraries), stale_note(stale))
 }
 
 #[cfg(test)]

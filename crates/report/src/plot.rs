@@ -171,12 +171,13 @@ impl Plot {
 
 /// `2¹⁰`: powers of two as readers of the book know them.
 pub(crate) fn power_of_two(x: f64) -> String {
-    let digits = |n: String| -> String {
-        n.chars()
-            .map(|c| c.to_digit(10).map_or(c, |d| ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][d as usize]))
-            .collect()
-    };
-    format!("2{}", digits(format!("{:.0}", x.log2())))
+    power(2, x.log2())
+}
+
+/// `10⁹`, of a whole exponent that is not negative.
+pub(crate) fn power(base: u32, exponent: f64) -> String {
+    let digit = |c: char| c.to_digit(10).map_or(c, |d| ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][d as usize]);
+    format!("{base}{}", format!("{exponent:.0}").chars().map(digit).collect::<String>())
 }
 
 /// Round figures from 0 up to `max`: four to eight of them.

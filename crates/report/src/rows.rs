@@ -12,7 +12,7 @@ use lab::{Op, Result, Type};
 use crate::contest_table::{ContestTable, Over};
 use crate::sheet::Sheet;
 use crate::stale::marked;
-use crate::tables::{cell, sentence, source_line};
+use crate::tables::{cell, source_beside, stale_note};
 
 /// From so many bytes of input on the share of the limit is what counts; of less, how much longer the others take.
 const LARGE_BYTES: u64 = 60_000_000;
@@ -345,8 +345,7 @@ fn source(record: &Measurement, stale: &[String]) -> String {
         format!("{name} {}", library.version)
     };
     let libraries: Vec<String> = record.libraries.iter().map(version).collect();
-    let beside = if libraries.is_empty() { String::new() } else { format!(", beside {}", listed(&libraries)) };
-    let mut out = sentence(&format!("{}{beside}", source_line(record)));
+    let mut out = source_beside(record, &libraries);
     if let Some((floor, rate)) = record.floor_us.zip(record.read_ceiling_gb_per_s) {
         let (floor, rate) = (cell(Some(floor.one_block)), grouped(rate.round() as u64));
         out.push_str(&match record.copy_ceiling_gb_per_s {
@@ -361,11 +360,7 @@ fn source(record: &Measurement, stale: &[String]) -> String {
             ),
         });
     }
-    out.push('\n');
-    if !stale.is_empty() {
-        out.push_str(&format!("\n**This record is stale:** {}.\n", stale.join("; ")));
-    }
-    out
+    format!("{out}\n{}", stale_note(stale))
 }
 
 #[cfg(test)]

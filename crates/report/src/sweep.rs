@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use device::{Checks, Choice, KernelSource, SimOptions};
 use lab::input::SEED;
-use lab::record::{N, OPTIONS};
+use lab::record::N;
 use lab::sweep::{self, Numbers, Point, Sweep, markdown, svg};
 use lab::text::{grouped, three_digits};
-use lab::{Chapter, Result, Session, Type, Variant, hardware};
+use lab::{Chapter, Result, Type, Variant, hardware};
 
 use crate::fact::{Fact, provenance};
+use crate::simulated::unchecked;
 
 /// Files, name and text, and facts.
 type Fragments = (Vec<(String, String)>, Vec<Fact>);
@@ -42,10 +42,9 @@ pub(crate) fn fragments(chapter: &Chapter, sweep: &Sweep, root: &Path) -> Result
     Ok((files, facts))
 }
 
-/// The points that the book shows. Nothing is checked but the sums: other tests look for faults in these kernels.
+/// The points that the book shows.
 fn simulated(chapter: &Chapter, sweep: &Sweep, root: &Path) -> Result<Vec<Point>> {
-    let options = SimOptions { checks: Checks::NONE, ..OPTIONS };
-    let session = Session::open_source(chapter, KernelSource::in_root(root, chapter.slug), Choice::Sim, options)?;
+    let session = unchecked(chapter, root)?;
     let variants: Vec<&Variant> = chapter.variants.iter().collect();
     sweep::run(sweep, &session, &Numbers { ty: Type::I32, n: N, seed: SEED }, &variants)
 }

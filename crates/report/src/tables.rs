@@ -6,7 +6,7 @@ use lab::measurement::{
     geometric_mean,
 };
 use lab::text::day;
-use lab::text::{bytes, grouped, per_cent, three_digits};
+use lab::text::{bytes, grouped, listed, per_cent, three_digits};
 
 use crate::lead::called;
 use crate::plot::power_of_two;
@@ -219,6 +219,17 @@ pub(crate) fn source_line(record: &Measurement) -> String {
     let driver = record.driver.as_ref().map_or(String::new(), |driver| format!(", driver {driver}"));
     let cuda = record.cuda.as_ref().map_or(String::new(), |cuda| format!(", CUDA {cuda}"));
     format!("measured on an {}{driver}{cuda} on {}", record.device, day(&record.date))
+}
+
+/// The card and the day as a sentence, with the libraries that stand beside.
+pub(crate) fn source_beside(record: &Measurement, libraries: &[String]) -> String {
+    let beside = if libraries.is_empty() { String::new() } else { format!(", beside {}", listed(libraries)) };
+    sentence(&format!("{}{beside}", source_line(record)))
+}
+
+/// A paragraph about why figures are of other kernels; nothing where they are not.
+pub(crate) fn stale_note(stale: &[String]) -> String {
+    if stale.is_empty() { String::new() } else { format!("\n**This record is stale:** {}.\n", stale.join("; ")) }
 }
 
 /// With a capital and a full stop.
