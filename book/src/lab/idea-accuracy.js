@@ -2,8 +2,7 @@
 (() => {
     "use strict";
     const { text, idea } = reductionLab;
-    const { define, shown, f32 } = idea;
-    const ORDERS = { forwards: [0, 1, 2, 3, 4, 5, 6, 7], backwards: [7, 6, 5, 4, 3, 2, 1, 0], halves: [0, 4, 2, 6, 1, 5, 3, 7] };
+    const { define, shown, f32, ORDERS } = idea;
     const WORD = new DataView(new ArrayBuffer(4));
     // The places of a float: its slot, its shift there, and the integer that is shifted.
     const parts = (x) => {
@@ -49,5 +48,5 @@
         const key = taken.some((one) => !Number.isFinite(one)) ? "accuracySpecial" : isOff ? "accuracyOff" : "accuracyRight";
         return { input: "", rows, say: text(key, { plain: whole(last), exact: whole(exact) }) };
     };
-    define("accuracy", { start: { x: [1e8, 1, 1, 3, -1e8, 0.5, 2, 0.25], order: "forwards" }, compute, show });
+    define("accuracy", { start: { x: [1e8, 1, 1, 3, -1e8, 0.5, 2, 0.25], order: "neighbours" }, compute, show });
 })();

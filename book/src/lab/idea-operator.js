@@ -2,7 +2,7 @@
 (() => {
     "use strict";
     const { text, idea } = reductionLab;
-    const { define, shown, f32 } = idea;
+    const { define, shown, f32, ORDERS } = idea;
     const NOWHERE = { place: -1 };
     const pair = (...parts) => `(${parts.join(", ")})`;
     // Of two values that were found the better: a NaN before every number, then the larger, then the lower place.
@@ -43,9 +43,7 @@
         },
     };
 
-    // Which place stands where under the tree: its neighbours meet first.
-    const ORDERS = { neighbours: [0, 1, 2, 3, 4, 5, 6, 7], halves: [0, 4, 2, 6, 1, 5, 3, 7], backwards: [7, 6, 5, 4, 3, 2, 1, 0] };
-    // The lifted values, then half as many in each round.
+    // The lifted values in their order under the tree, where neighbours meet first, then half as many in each round.
     const compute = ({ x, op, order }) => {
         const { identity, lift, combine } = OPERATORS[op];
         const rounds = [ORDERS[order].map((i) => (x[i] === null ? identity : lift(x[i], i)))];

@@ -33,6 +33,8 @@
         const words = isPlain || x === 0 ? String(digits) : x.toExponential(1).replace("e+", "e");
         return words.replace(/^-0$/, "0").replaceAll("-", "−");
     };
+    // Which place stands where, as a reader may choose.
+    const ORDERS = { neighbours: [0, 1, 2, 3, 4, 5, 6, 7], halves: [0, 4, 2, 6, 1, 5, 3, 7], backwards: [7, 6, 5, 4, 3, 2, 1, 0] };
     const cell = ({ html, span = 1, mark = "", part }) => {
         const style = [span > 1 && `grid-column:span ${span}`, part !== undefined && `--part:${Math.round(part * 1000) / 1000}`].filter(Boolean).join(";");
         return `<span role="cell"${span > 1 ? ` aria-colspan="${span}"` : ""}${mark && ` class="${mark}"`}${style && ` style="${style}"`}>${html}</span>`;
@@ -131,5 +133,5 @@
         if (typeof document === "undefined") return;
         for (const figure of document.querySelectorAll(`[data-idea="${name}"]`)) start(figure);
     };
-    lab.idea = { define, subjects, still, shown, sum, f32 };
+    lab.idea = { define, subjects, still, shown, sum, f32, ORDERS };
 })();

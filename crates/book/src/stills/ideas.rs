@@ -123,7 +123,7 @@ fn an_exact_sum_is_rounded_once_and_a_plain_one_each_time() {
         [f32::MAX, f32::MAX, -f32::MAX, 1.0, -f32::MAX, f32::from_bits(3), 1.0, -2.0],
         [-0.0; 8],
     ]);
-    let orders = [("forwards", [0, 1, 2, 3, 4, 5, 6, 7]), ("backwards", [7, 6, 5, 4, 3, 2, 1, 0])];
+    let orders = [("neighbours", [0, 1, 2, 3, 4, 5, 6, 7]), ("backwards", [7, 6, 5, 4, 3, 2, 1, 0])];
     for (row, (order, places)) in all.flat_map(|row| orders.map(|order| (row, order))) {
         let found = computed(&scripts, "accuracy", &some(row), &format!("order: \"{order}\""));
         let right = rounded_once(Op::Sum, &Array::F32(row.to_vec())).unwrap().expected.to_f64();

@@ -42,19 +42,16 @@ pub fn pool<T: Element>(device: &Device, op: Op, n_max: u64) -> Result<Pool<T>> 
 }
 
 /// All entrants of one operator and size, replayed in turns and judged.
-pub fn contest<T: Element>(
+pub fn contest<'s, T: Element>(
     bench: &Bench,
-    sessions: &[Session<'static>],
+    session: &dyn Fn(&str) -> Option<&'s Session<'static>>,
     libraries: &Libraries,
     pool: &Pool<T>,
     (table, task): (&ContestTable, &Task),
 ) -> Result<Vec<MeasuredCase>> {
     let (op, n) = (task.op, task.n);
-    let of = |slug: &str| sessions.iter().find(|session| session.chapter.slug == slug);
-    let Some((session, variant)) = of(&table.chapter).and_then(|of| Some((of, of.chapter.variant(&task.variant)?)))
-    else {
-        return Ok(Vec::new());
-    };
+    let Some(own) = session(&table.chapter) else { return Ok(Vec::new()) };
+    let Some(variant) = own.chapter.variant(&task.variant) else { return Ok(Vec::new()) };
     // The two inputs of a dot product are slices of one array.
     let in_all = if op.arrays() == 2 { 2 * task.second() } else { n };
     let cold = pool.slices(&bench.device, in_all, 0);
@@ -62,9 +59,9 @@ pub fn contest<T: Element>(
         return Ok(Vec::new());
     }
     let references = pool.references_for(op, &cold, n, reference_of);
-    let mut entrants = vec![Entrant::ours(session, variant, task.options(), n)?.named(ENTRANT)];
+    let mut entrants = vec![Entrant::ours(own, variant, task.options(), n)?.named(ENTRANT)];
     for other in &table.beside {
-        let Some(session) = of(&other.chapter) else { continue };
+        let Some(session) = session(&other.chapter) else { continue };
         let variants = other.variants.iter().filter_map(|name| session.chapter.variant(name));
         for variant in variants.filter(|variant| variant.computes(op, T::TYPE)) {
             entrants.push(Entrant::ours(session, variant, task.options(), n)?);

@@ -220,9 +220,8 @@ impl Gpu {
             // SAFETY: the caller's module keeps the function alive.
             unsafe { result::function::set_function_attribute(function, leave, shared_bytes as i32) }?;
         }
-        let mut values: Vec<Vec<u64>> = args.iter().map(|arg| arg.words.clone()).collect();
         let mut pointers: Vec<*mut std::ffi::c_void> =
-            values.iter_mut().map(|words| words.as_mut_ptr().cast()).collect();
+            args.iter().map(|arg| arg.words.as_ptr().cast_mut().cast()).collect();
         // SAFETY: the function is live; `bind` made words for each parameter, each at least as large as the parameter, and the driver copies
         // them before it returns. What the kernel does with its addresses is the kernel's business, as `Device::launch` says.
         unsafe { launch_kernel(self.stream.cu_stream(), function, geometry, &mut pointers) }

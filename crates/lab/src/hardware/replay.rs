@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use device::{Checks, Choice, KernelSource, SimOptions};
 
 use super::{GpuCase, GpuRecord};
+use crate::bound::Rounding;
 use crate::element::{Array, Type, Value};
 use crate::error::{Error, Result};
 use crate::input::random_for;
@@ -17,7 +18,7 @@ use crate::record::OPTIONS;
 use crate::reference::{Reference, reference_of};
 use crate::run::Job;
 use crate::session::Session;
-use crate::verify::{reference_for, verify};
+use crate::verify::verify;
 use crate::{Chapter, Variant};
 
 /// Result of replaying a record on the simulator.
@@ -127,8 +128,9 @@ impl Replay {
             _ if options.op.has_bounds() => Reference::exact(run.expected),
             other => other.unwrap_or_else(|| **of_all),
         };
-        // A plan that rounds nothing is held to the result that is rounded once.
-        let once = reference_for(&judged, run.plan.rounding(), options.op, input);
+        // A plan that rounds nothing is held to the result that is rounded once, as the run was.
+        let is_once = run.plan.layout == Layout::Array && run.plan.rounding() == Rounding::EXACT;
+        let once = if is_once { Reference::exact(run.expected) } else { judged };
         // Of no row at all nothing is right but the result of nothing.
         let is_expected = match run.layout.values() {
             0 => case.is_expected(run.expected),

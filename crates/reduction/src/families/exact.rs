@@ -213,7 +213,12 @@ pub fn shape_for(problem: &Problem<'_>) -> Shape {
 /// Why the card cannot run a launch of this shape; `None` if it can.
 pub fn refusal(op: Op, ty: Type, shape: Shape, card: &Card) -> Option<String> {
     let (of_thread, of_block) = shared_bytes(op, ty);
-    let (needed, most) = (shape.block * of_thread + of_block, card.shared_bytes_per_block);
+    lacks_memory(op, ty, shape.block * of_thread + of_block, card)
+}
+
+/// Why the card cannot run blocks with so many bytes of shared memory; `None` if it can.
+pub(super) fn lacks_memory(op: Op, ty: Type, needed: u32, card: &Card) -> Option<String> {
+    let most = card.shared_bytes_per_block;
     (needed > most).then(|| {
         let name = &card.name;
         format!("an exact {op} of {ty} takes {needed} bytes of shared memory a block, and one of the card {name} has {most} at most")

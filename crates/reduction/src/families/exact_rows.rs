@@ -11,7 +11,7 @@ use crate::layout::{Axis, Layout, Segments};
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan, Problem, Protocol};
 
-use super::exact::{BLOCKS_MAX, SHARED_BYTES_RESERVED};
+use super::exact::{BLOCKS_MAX, SHARED_BYTES_RESERVED, lacks_memory};
 use super::rows::{CHECKERS, checks};
 
 /// Elements of a part that a warp takes, at most where there are enough of them, and at least.
@@ -75,14 +75,7 @@ fn resident(ty: Type, layout: Layout, card: &Card) -> u64 {
 
 /// Refuses a card whose blocks have too little shared memory.
 pub(crate) fn check(op: Op, ty: Type, card: &Card) -> Result<()> {
-    let (needed, most) = (shared_bytes(ty), card.shared_bytes_per_block);
-    if needed <= most {
-        return Ok(());
-    }
-    let name = &card.name;
-    Err(Error::Card(format!(
-        "an exact {op} of {ty} takes {needed} bytes of shared memory a block, and one of the card {name} has {most} at most"
-    )))
+    lacks_memory(op, ty, shared_bytes(ty), card).map_or(Ok(()), |why| Err(Error::Card(why)))
 }
 
 /// Slices of a problem of columns or an axis.

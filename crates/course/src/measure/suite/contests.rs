@@ -68,7 +68,8 @@ impl Suite<'_> {
             let mut line = String::new();
             for &n in &sizes {
                 let task = Task::array(&table.variant, op, n);
-                let measured = arrays::contest(&suite.bench, &suite.sessions, &suite.libraries, pool, (table, &task));
+                let measured =
+                    arrays::contest(&suite.bench, &|slug| suite.session(slug), &suite.libraries, pool, (table, &task));
                 let cases = suite.attempt(&format!("{task} {}", T::NAME), measured)?.unwrap_or_default();
                 if n.is_power_of_two() {
                     line += &summary(cases.iter());
