@@ -5,7 +5,7 @@
 //         the order of ranks, so that all have the same bits.
 // Limit.  The link between the devices: its delay for few bytes, its bandwidth for many. One shot sends
 //         (R - 1) n elements out of each of R ranks, two shots 2 (R - 1) / R n.
-// Worked. Eight ranks with 2^20 floats, 4 MiB each: in one shot each rank reads 28 MiB from its peers, in
+// Worked. Eight ranks with 2^20 floats, 4 MiB each: in one shot each rank gets 28 MiB from its peers, in
 //         two shots 3.5 MiB of contributions and 3.5 MiB of sums.
 
 using u32 = unsigned int;
@@ -101,36 +101,52 @@ __device__ P in_order(u32 ranks, Of of) {
 template <typename T> struct Peers { T* of[MAX_RANKS]; };
 
 template <typename T> struct Arrays {
-    const T* in;            // the rank's own
+    Peers<const T> in;
     Peers<T> out;
     Peers<Pack16<T>> stage; // where contributions are left for others
-    Peers<u32> flags;
+    Peers<u64> flags;
+    u64* calls;             // the rank's own count, a word for each block
 };
 
-// All ranks make the same calls, which each staging array numbers from 1. It
+// All ranks make the same calls, whose numbers count from 1. A staging array
 // has two halves of `half` packs of 16 bytes, used in turn: a peer that is
 // late may still read what the call before has left. A half that is pushed
 // to has a slot for each rank.
-struct Call { u32 rank, ranks, epoch, slot, half; };
+struct Call { u32 rank, ranks; u64 number; u32 slot, half; };
 // ANCHOR_END: peers
 
 // ---- meeting ----
 
-// ANCHOR: flags
-__device__ void set(u32* flag, u32 value) {
-    asm volatile("st.release.sys.global.u32 [%0], %1;"
-                 :: "l"(flag), "r"(value) : "memory");
+// ANCHOR: count
+// The number of this call. It is counted on the device, so that a graph can be
+// replayed. Each block has a word of its own, as blocks do not wait for each
+// other; those that run count for those of larger grids too.
+__device__ u64 count(u64* calls, u32 blocks_max) {
+    u64 number = calls[blockIdx.x] + 1;
+    __syncthreads(); // every thread has read it
+    u32 block = blockIdx.x + threadIdx.x * gridDim.x;
+    for (; block < blocks_max; block += blockDim.x * gridDim.x) {
+        calls[block] = number;
+    }
+    return number;
 }
-__device__ u32 look(const u32* flag) {
-    u32 value;
-    asm volatile("ld.acquire.sys.global.u32 %0, [%1];"
-                 : "=r"(value) : "l"(flag) : "memory");
+// ANCHOR_END: count
+
+// ANCHOR: flags
+__device__ void set(u64* flag, u64 value) {
+    asm volatile("st.release.sys.global.u64 [%0], %1;"
+                 :: "l"(flag), "l"(value) : "memory");
+}
+__device__ u64 look(const u64* flag) {
+    u64 value;
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];"
+                 : "=l"(value) : "l"(flag) : "memory");
     return value;
 }
 
 // A flag for each pair of ranks and each block. It lies with the rank that
 // waits for it, so that it looks at its own memory.
-__device__ u32* flag(const Peers<u32>& flags, u32 at, u32 from) {
+__device__ u64* flag(const Peers<u64>& flags, u32 at, u32 from) {
     return flags.of[at] + blockIdx.x * MAX_RANKS + from;
 }
 // ANCHOR_END: flags
@@ -140,21 +156,21 @@ __device__ u32* flag(const Peers<u32>& flags, u32 at, u32 from) {
 // done before is there for all of them afterwards. `step` only grows, so that
 // no flag must be put back before it is used again. All blocks must find room
 // on their device at once, as they wait for others.
-__device__ void meet(const Peers<u32>& flags, Call call, u32 step) {
+__device__ void meet(const Peers<u64>& flags, Call call, u64 step) {
     __syncthreads(); // the whole block's work comes before its flags
     u32 peer = threadIdx.x;
     if (peer < call.ranks) {
         set(flag(flags, peer, call.rank), step);
-        const u32* come = flag(flags, call.rank, peer);
-        while (static_cast<int>(look(come) - step) < 0) {}
+        const u64* come = flag(flags, call.rank, peer);
+        while (look(come) < step) {}
     }
     __syncthreads(); // no thread goes on before all peers have come
 }
 // ANCHOR_END: meet
 
 // Each call has two steps to meet at, and its half of the staging array.
-__device__ u32 first_step(Call call) { return 2 * call.epoch; }
-__device__ u64 half(Call call) { return call.epoch % 2 * u64(call.half); }
+__device__ u64 first_step(Call call) { return 2 * call.number; }
+__device__ u64 half(Call call) { return call.number % 2 * call.half; }
 
 // A part of the packs.
 struct Part {
@@ -176,6 +192,49 @@ template <typename P> __device__ Part of_block(u64 n) {
     return Part{0, packs}.part(blockIdx.x, gridDim.x);
 }
 
+// ---- the link ----
+
+// ANCHOR: trips
+// One thread on each of two devices, and a word that goes to and fro: each
+// waits at its own memory, and writes into its peer's.
+extern "C" __global__ void trips(u64* mine, u64* theirs, u32 rank, u64 before, u32 count) {
+    for (u32 trip = 0; trip < count; trip++) {
+        u64 there = before + 2 * trip + 1, back = there + 1;
+        if (rank == 0) set(theirs, there);
+        while (look(mine) < (rank == 0 ? back : there)) {}
+        if (rank == 1) set(theirs, back);
+    }
+}
+// ANCHOR_END: trips
+
+// ANCHOR: chase
+// Each word is the address of the next: a read cannot begin before the one
+// before it has come.
+extern "C" __global__ void chase(const u64* at, u32 count, u64* out) {
+    for (u32 i = 0; i < count; i++) {
+        at = reinterpret_cast<const u64*>(*reinterpret_cast<const volatile u64*>(at));
+    }
+    *out = reinterpret_cast<u64>(at);
+}
+// ANCHOR_END: chase
+
+// ANCHOR: copy
+// What the link carries: `from` or `to` lies with a peer. Four reads are under
+// way for each thread.
+extern "C" __global__ void copy(const uint4* from, uint4* to, u64 packs) {
+    u64 stride = u64(gridDim.x) * blockDim.x;
+    u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x;
+    for (; i + 3 * stride < packs; i += 4 * stride) {
+        uint4 a = from[i], b = from[i + stride], c = from[i + 2 * stride], d = from[i + 3 * stride];
+        to[i] = a;
+        to[i + stride] = b;
+        to[i + 2 * stride] = c;
+        to[i + 3 * stride] = d;
+    }
+    for (; i < packs; i += stride) to[i] = from[i];
+}
+// ANCHOR_END: copy
+
 // ---- one shot ----
 
 // ANCHOR: one_shot_pull
@@ -186,7 +245,7 @@ __device__ void one_shot_pull(const Arrays<T>& a, Call call, u64 n) {
     u64 at = half(call);
     Part mine = of_block<P>(n);
     P* own = a.stage.of[call.rank] + at;
-    mine.each([&](u64 i) { own[i] = load<P>(a.in, i, n); });
+    mine.each([&](u64 i) { own[i] = load<P>(a.in.of[call.rank], i, n); });
     meet(a.flags, call, first_step(call));
     mine.each([&](u64 i) {
         P sum = in_order<Op, P>(call.ranks, [&](u32 r) {
@@ -205,11 +264,9 @@ __device__ void one_shot_push(const Arrays<T>& a, Call call, u64 n) {
     u64 at = half(call), slot = at + u64(call.rank) * call.slot;
     Part mine = of_block<P>(n);
     mine.each([&](u64 i) {
-        P own = load<P>(a.in, i, n);
-#pragma unroll
-        for (u32 r = 0; r < MAX_RANKS; r++) {
-            if (r < call.ranks) a.stage.of[r][slot + i] = own;
-        }
+        P own = load<P>(a.in.of[call.rank], i, n);
+#pragma unroll 1
+        for (u32 r = 0; r < call.ranks; r++) a.stage.of[r][slot + i] = own;
     });
     meet(a.flags, call, first_step(call));
     const P* arrived = a.stage.of[call.rank] + at;
@@ -224,33 +281,6 @@ __device__ void one_shot_push(const Arrays<T>& a, Call call, u64 n) {
 
 // ---- two shots ----
 
-// ANCHOR: two_shot_pull
-// Each rank adds one part of the array, and then reads the sums of the other
-// parts. The sums take the place of the rank's own contribution to its part,
-// which nobody else reads.
-template <class Op, typename T>
-__device__ void two_shot_pull(const Arrays<T>& a, Call call, u64 n) {
-    using P = Pack16<T>;
-    u64 at = half(call);
-    Part mine = of_block<P>(n);
-    P* own = a.stage.of[call.rank] + at;
-    mine.each([&](u64 i) { own[i] = load<P>(a.in, i, n); });
-    meet(a.flags, call, first_step(call));
-    mine.part(call.rank, call.ranks).each([&](u64 i) {
-        own[i] = in_order<Op, P>(call.ranks, [&](u32 r) {
-            return a.stage.of[r][at + i];
-        });
-    });
-    meet(a.flags, call, first_step(call) + 1);
-    for (u32 k = 0; k < call.ranks; k++) {
-        u32 owner = (call.rank + k) % call.ranks; // not all from one at a time
-        mine.part(owner, call.ranks).each([&](u64 i) {
-            store(a.out.of[call.rank], i, n, a.stage.of[owner][at + i]);
-        });
-    }
-}
-// ANCHOR_END: two_shot_pull
-
 // ANCHOR: two_shot_push
 // Each rank sends every other the part that it adds, and then sends its sums
 // to all: nothing is read over the link.
@@ -263,7 +293,7 @@ __device__ void two_shot_push(const Arrays<T>& a, Call call, u64 n) {
         u32 owner = (call.rank + k) % call.ranks;
         P* there = a.stage.of[owner] + at + u64(call.rank) * call.slot;
         mine.part(owner, call.ranks).each([&](u64 i) {
-            there[i] = load<P>(a.in, i, n);
+            there[i] = load<P>(a.in.of[call.rank], i, n);
         });
     }
     meet(a.flags, call, first_step(call));
@@ -272,21 +302,42 @@ __device__ void two_shot_push(const Arrays<T>& a, Call call, u64 n) {
         P sum = in_order<Op, P>(call.ranks, [&](u32 r) {
             return arrived[u64(r) * call.slot + i];
         });
-#pragma unroll
-        for (u32 r = 0; r < MAX_RANKS; r++) {
-            if (r < call.ranks) store(a.out.of[r], i, n, sum);
-        }
+#pragma unroll 1
+        for (u32 r = 0; r < call.ranks; r++) store(a.out.of[r], i, n, sum);
     });
     meet(a.flags, call, first_step(call) + 1);
 }
 // ANCHOR_END: two_shot_push
 
+// ANCHOR: two_shot_direct
+// Nothing is staged: each rank reads its part of all arrays where they lie,
+// and writes its sums where all want them, which may be the same place. So
+// nobody may begin before all have come, nor leave before all are done.
+template <class Op, typename T>
+__device__ void two_shot_direct(const Arrays<T>& a, Call call, u64 n) {
+    using P = Pack16<T>;
+    meet(a.flags, call, first_step(call));
+    of_block<P>(n).part(call.rank, call.ranks).each([&](u64 i) {
+        P sum = in_order<Op, P>(call.ranks, [&](u32 r) {
+            return load<P>(a.in.of[r], i, n);
+        });
+#pragma unroll 1
+        for (u32 r = 0; r < call.ranks; r++) store(a.out.of[r], i, n, sum);
+    });
+    meet(a.flags, call, first_step(call) + 1);
+}
+// ANCHOR_END: two_shot_direct
+
 // ---- few bytes ----
 
 // ANCHOR: low_latency
-// Four bytes of data and the epoch in one word of eight, which arrives whole.
-// Who finds the epoch has the data: no flag, no fence, no second trip. The
-// staging array is for such words alone: other data might look like an epoch.
+// Four bytes of data and the call's epoch in one word of eight, which arrives
+// whole. Who finds the epoch has the data: no flag, no fence, no second trip.
+// Epochs are odd, and memory is zero before the first call. The staging array
+// is for such words alone: other data might look like an epoch.
+__device__ u32 epoch(Call call) {
+    return 2 * static_cast<u32>(call.number) + 1;
+}
 __device__ void send(u64* to, u32 data, u32 epoch) {
     u64 word = u64(epoch) << 32 | data;
     asm volatile("st.relaxed.sys.global.u64 [%0], %1;"
@@ -313,16 +364,16 @@ __device__ void low_latency(const Arrays<T>& a, Call call, u64 n) {
     u64 stride = u64(gridDim.x) * blockDim.x;
     u64 first = u64(blockIdx.x) * blockDim.x + threadIdx.x;
     for (u64 i = first; i * P::COUNT < n; i += stride) {
-        P own = load<P>(a.in, i, n);
+        P own = load<P>(a.in.of[call.rank], i, n);
         u32 data = reinterpret_cast<u32&>(own);
         for (u32 k = 0; k < call.ranks; k++) {
             u32 peer = (call.rank + k) % call.ranks;
             u64* slot = words_of(a, peer) + at + u64(call.rank) * words;
-            send(slot + i, data, call.epoch);
+            send(slot + i, data, epoch(call));
         }
         const u64* arrived = words_of(a, call.rank) + at + i;
         P sum = in_order<Op, P>(call.ranks, [&](u32 r) {
-            u32 got = receive(arrived + u64(r) * words, call.epoch);
+            u32 got = receive(arrived + u64(r) * words, epoch(call));
             return reinterpret_cast<P&>(got);
         });
         store(a.out.of[call.rank], i, n, sum);
@@ -335,27 +386,27 @@ __device__ void low_latency(const Arrays<T>& a, Call call, u64 n) {
 // ANCHOR: device_scope
 // WRONG: flags in the scope of one device (__threadfence(), .gpu). They order
 // nothing for the threads of another.
-__device__ void meet_narrowly(const Peers<u32>& flags, Call call, u32 step) {
+__device__ void meet_narrowly(const Peers<u64>& flags, Call call, u64 step) {
     __syncthreads();
     u32 peer = threadIdx.x;
     if (peer < call.ranks) {
-        asm volatile("st.release.gpu.global.u32 [%0], %1;"
-                     :: "l"(flag(flags, peer, call.rank)), "r"(step) : "memory");
-        u32 value;
+        asm volatile("st.release.gpu.global.u64 [%0], %1;"
+                     :: "l"(flag(flags, peer, call.rank)), "l"(step) : "memory");
+        u64 value;
         do {
-            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
-                         : "=r"(value)
+            asm volatile("ld.acquire.gpu.global.u64 %0, [%1];"
+                         : "=l"(value)
                          : "l"(flag(flags, call.rank, peer)) : "memory");
-        } while (static_cast<int>(value - step) < 0);
+        } while (value < step);
     }
     __syncthreads();
 }
 // ANCHOR_END: device_scope
 
 // ANCHOR: reused
-// WRONG: a flag without an epoch. From the second call on it is set before
-// its peer has come.
-__device__ void meet_once(const Peers<u32>& flags, Call call, u32) {
+// WRONG: a flag without the call's number. From the second call on it is set
+// before its peer has come.
+__device__ void meet_once(const Peers<u64>& flags, Call call, u64) {
     meet(flags, call, 1);
 }
 // ANCHOR_END: reused
@@ -365,7 +416,7 @@ __device__ void one_shot_meeting(const Arrays<float>& a, Call call, u64 at, u64 
     using P = Pack16<float>;
     Part mine = of_block<P>(n);
     P* own = a.stage.of[call.rank] + at;
-    mine.each([&](u64 i) { own[i] = load<P>(a.in, i, n); });
+    mine.each([&](u64 i) { own[i] = load<P>(a.in.of[call.rank], i, n); });
     meeting(a.flags, call, first_step(call));
     mine.each([&](u64 i) {
         P sum = in_order<Sum, P>(call.ranks, [&](u32 r) {
@@ -384,10 +435,10 @@ __device__ void by_arrival(const Arrays<float>& a, Call call, u64 n) {
     u64 at = half(call);
     Part mine = of_block<P>(n);
     P* own = a.stage.of[call.rank] + at;
-    mine.each([&](u64 i) { own[i] = load<P>(a.in, i, n); });
+    mine.each([&](u64 i) { own[i] = load<P>(a.in.of[call.rank], i, n); });
     __syncthreads();
     if (threadIdx.x == 0) {
-        u32 step = first_step(call);
+        u64 step = first_step(call);
         for (u32 r = 0; r < call.ranks; r++) {
             set(flag(a.flags, r, call.rank), step);
         }
@@ -395,8 +446,7 @@ __device__ void by_arrival(const Arrays<float>& a, Call call, u64 n) {
         for (u32 come = 0; missing != 0;) {
             for (u32 r = 0; r < call.ranks; r++) {
                 if ((missing >> r & 1) == 0) continue;
-                u32 found = look(flag(a.flags, call.rank, r));
-                if (static_cast<int>(found - step) < 0) continue;
+                if (look(flag(a.flags, call.rank, r)) < step) continue;
                 order[come++] = r;
                 missing &= ~(1u << r);
             }
@@ -419,17 +469,17 @@ __device__ void by_arrival(const Arrays<float>& a, Call call, u64 n) {
 constexpr u32 BLOCK_MAX = 512; // threads, so that every block finds registers
 #define KERNEL(NAME, T)                                                                                  \
     extern "C" __global__ void __launch_bounds__(BLOCK_MAX)                                              \
-        NAME##_##T(const __grid_constant__ Arrays<T##_t> a, u32 rank, u32 ranks, u32 epoch, u32 slot,    \
-                   u32 half_packs, u64 n)
-#define CALL (Call{rank, ranks, epoch, slot, half_packs})
+        NAME##_##T(const __grid_constant__ Arrays<T##_t> a, u32 rank, u32 ranks, u32 slot,               \
+                   u32 half_packs, u32 blocks_max, u64 n)
+#define CALL (Call{rank, ranks, count(a.calls, blocks_max), slot, half_packs})
 #define ALGORITHM(NAME, T)                                                    \
     KERNEL(NAME, T) { NAME<Sum>(a, CALL, n); }                                \
     KERNEL(NAME##_maximum, T) { NAME<Maximum>(a, CALL, n); }
-#define OF_TYPE(T)              \
-    ALGORITHM(one_shot_pull, T) \
-    ALGORITHM(one_shot_push, T) \
-    ALGORITHM(two_shot_pull, T) \
-    ALGORITHM(two_shot_push, T) \
+#define OF_TYPE(T)                \
+    ALGORITHM(one_shot_pull, T)   \
+    ALGORITHM(one_shot_push, T)   \
+    ALGORITHM(two_shot_push, T)   \
+    ALGORITHM(two_shot_direct, T) \
     ALGORITHM(low_latency, T)
 
 using f32_t = float;
@@ -438,8 +488,14 @@ OF_TYPE(f32)
 OF_TYPE(bf16)
 
 // The wrong ones, which add floats.
-KERNEL(device_scope, f32) { one_shot_meeting(a, CALL, half(CALL), n, meet_narrowly); }
-KERNEL(reused, f32) { one_shot_meeting(a, CALL, half(CALL), n, meet_once); }
+KERNEL(device_scope, f32) {
+    Call call = CALL;
+    one_shot_meeting(a, call, half(call), n, meet_narrowly);
+}
+KERNEL(reused, f32) {
+    Call call = CALL;
+    one_shot_meeting(a, call, half(call), n, meet_once);
+}
 // WRONG: one half for all calls. A rank that is ahead leaves its next array while a peer still reads the last one.
 KERNEL(overwritten, f32) { one_shot_meeting(a, CALL, 0, n, meet); }
 KERNEL(arrival, f32) { by_arrival(a, CALL, n); }

@@ -160,6 +160,16 @@ pub enum Error {
         /// `the workspace`, `the stream`, or an operand.
         what: &'static str,
     },
+    /// Devices that do not reach each other's memory, or one device for two ranks.
+    #[error(
+        "rank {from} does not reach the memory of rank {to}: a group needs a device for each rank, and peer access from each to all"
+    )]
+    NoPeerAccess {
+        /// The rank that would read and write.
+        from: usize,
+        /// The rank whose memory it is.
+        to: usize,
+    },
     /// A stream that captures, where something would have to be allocated or loaded.
     #[error("the stream is being captured, and {what}: prepare the plan first")]
     Capturing {

@@ -21,6 +21,8 @@ pub const RANKS_MAX: u32 = 8;
 const PACK_BYTES: u64 = 16;
 /// Threads a block: as many as the kernels are compiled for.
 const BLOCK: u32 = 512;
+/// Addresses that a launch takes: four arrays of each rank, and its count of calls.
+const ARRAYS: usize = 4 * RANKS_MAX as usize + 1;
 /// Most bytes of a message: its packs are counted in 32 bits, twice over and for each rank.
 const MESSAGE_BYTES_MAX: u64 = (1 << 32) / (2 * RANKS_MAX as u64) * PACK_BYTES - PACK_BYTES;
 
@@ -34,16 +36,16 @@ pub enum Route {
     OneShotPull,
     /// Each rank writes its array to all.
     OneShotPush,
-    /// Each rank reads a part of all arrays, adds it, and reads the sums of the others.
-    TwoShotPull,
     /// Each rank writes the parts that others add to them, and its sums to all.
     TwoShotPush,
+    /// Each rank reads a part of all arrays where they lie, and writes its sums to the results of all.
+    TwoShotDirect,
 }
 
 impl Route {
     /// Every route.
     pub const ALL: [Route; 5] =
-        [Route::LowLatency, Route::OneShotPull, Route::OneShotPush, Route::TwoShotPull, Route::TwoShotPush];
+        [Route::LowLatency, Route::OneShotPull, Route::OneShotPush, Route::TwoShotPush, Route::TwoShotDirect];
 
     /// Name in kernels: `one_shot_pull`.
     pub const fn name(self) -> &'static str {
@@ -51,8 +53,8 @@ impl Route {
             Route::LowLatency => "low_latency",
             Route::OneShotPull => "one_shot_pull",
             Route::OneShotPush => "one_shot_push",
-            Route::TwoShotPull => "two_shot_pull",
             Route::TwoShotPush => "two_shot_push",
+            Route::TwoShotDirect => "two_shot_direct",
         }
     }
 
@@ -62,7 +64,7 @@ impl Route {
         match self {
             Route::LowLatency => 2 * others * bytes,
             Route::OneShotPull | Route::OneShotPush => others * bytes,
-            Route::TwoShotPull | Route::TwoShotPush => 2 * others * bytes / ranks as u64,
+            Route::TwoShotPush | Route::TwoShotDirect => 2 * others * bytes / ranks as u64,
         }
     }
 }
@@ -77,14 +79,15 @@ impl fmt::Display for Route {
 ///
 /// Results have the same bits on all ranks, by every route and on every card: elements are added as floats from rank 0 on, and rounded
 /// to their type once.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Group {
     op: Op,
     ty: Type,
     ranks: u32,
     /// Packs of the longest message.
     packs: u64,
-    routes: Vec<Route>,
+    /// In the order of [`Route::ALL`].
+    has_route: [bool; Route::ALL.len()],
     /// Blocks that every card holds at once.
     grid_max: u32,
 }
@@ -99,6 +102,8 @@ pub struct Room {
     pub words: u64,
     /// Flags.
     pub flags: u64,
+    /// Numbers of the calls, which only the rank's own kernels touch.
+    pub calls: u64,
 }
 
 /// Memory of one rank in a call.
@@ -114,23 +119,16 @@ pub struct Share {
     pub words: Memory,
     /// Likewise.
     pub flags: Memory,
-}
-
-/// Numbers of calls, the same on all ranks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Epochs {
-    meeting: u32,
-    words: u32,
+    /// Likewise.
+    pub calls: Memory,
 }
 
 /// One call: the same for all ranks, up to their numbers and memory.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GroupCall {
     group: Group,
     route: Route,
     n: u64,
-    epoch: u32,
-    kernel: String,
     geometry: Geometry,
 }
 
@@ -138,25 +136,15 @@ pub struct GroupCall {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RankLaunch {
-    /// The entry of the PTX.
-    pub kernel: String,
     /// Blocks and threads.
     pub geometry: Geometry,
-    /// The first argument, a structure by value: the addresses of the input, and of results, staging arrays and flags by rank.
-    pub arrays: Vec<u64>,
-    /// Arguments of 32 bits: rank, ranks, number of the call, packs of a slot, packs of a half.
+    /// The first argument, a structure by value: the addresses of inputs, results, staging arrays and flags by rank, and of the rank's count of
+    /// calls.
+    pub arrays: [u64; ARRAYS],
+    /// Arguments of 32 bits: rank, ranks, packs of a slot, packs of a half, most blocks of a launch.
     pub numbers: [u32; 5],
     /// The last argument, 64 bits: elements.
     pub n: u64,
-}
-
-impl Epochs {
-    /// The number of the next call by this route, from 1 on: routes that meet count together.
-    fn next(&mut self, route: Route) -> u32 {
-        let epoch = if route == Route::LowLatency { &mut self.words } else { &mut self.meeting };
-        *epoch = epoch.wrapping_add(1);
-        *epoch
-    }
 }
 
 impl Group {
@@ -179,13 +167,13 @@ impl Group {
             return Err(Error::TooMany { what: "elements", got: most, most: MESSAGE_BYTES_MAX / ty.bytes() });
         };
         let grid_max = cards.iter().map(|card| card.multiprocessors).min().unwrap_or(1).max(1);
-        let (packs, routes) = (bytes.div_ceil(PACK_BYTES), Route::ALL.to_vec());
-        Ok(Group { op, ty, ranks, packs, routes, grid_max })
+        let packs = bytes.div_ceil(PACK_BYTES);
+        Ok(Group { op, ty, ranks, packs, has_route: [true; Route::ALL.len()], grid_max })
     }
 
     /// The same by some routes alone, which may need less memory: pushed arrays take room for each rank, pulled ones for one.
     pub fn with_routes(self, routes: &[Route]) -> Group {
-        Group { routes: routes.to_vec(), ..self }
+        Group { has_route: Route::ALL.map(|route| routes.contains(&route)), ..self }
     }
 
     /// Ranks.
@@ -193,77 +181,109 @@ impl Group {
         self.ranks
     }
 
+    /// The operation.
+    pub fn op(&self) -> Op {
+        self.op
+    }
+
+    /// The type of elements.
+    pub fn ty(&self) -> Type {
+        self.ty
+    }
+
+    /// Returns whether calls may take this route.
+    pub fn has_route(&self, route: Route) -> bool {
+        self.has_route[route as usize]
+    }
+
     /// Packs of a slot and of a half by this route: each four bytes may travel with an epoch, and routes that meet share halves.
     fn packs(&self, route: Route) -> (u64, u64) {
         let all = self.ranks as u64 * self.packs;
-        let has = |routes: &[Route]| routes.iter().any(|route| self.routes.contains(route));
+        let has = |routes: &[Route]| routes.iter().any(|&route| self.has_route(route));
         match route {
             Route::LowLatency if has(&[route]) => (2 * self.packs, 2 * all),
             Route::LowLatency => (0, 0),
             _ if has(&[Route::OneShotPush, Route::TwoShotPush]) => (self.packs, all),
-            _ if has(&[Route::OneShotPull, Route::TwoShotPull]) => (self.packs, self.packs),
+            _ if has(&[Route::OneShotPull]) => (self.packs, self.packs),
             _ => (0, 0),
         }
+    }
+
+    /// The entry of the PTX by this route.
+    pub fn kernel(&self, route: Route) -> String {
+        entry_name(route.name(), self.op, "", self.ty)
     }
 
     /// Memory that each rank shares with the others.
     pub fn room(&self) -> Room {
         let bytes = |route| 2 * PACK_BYTES * self.packs(route).1;
-        let flags = u64::from(self.grid_max * RANKS_MAX) * 4;
-        Room { stage: bytes(Route::OneShotPull), words: bytes(Route::LowLatency), flags }
+        let [flags, calls] = [RANKS_MAX, 2].map(|each| 8 * u64::from(each * self.grid_max));
+        Room { stage: bytes(Route::OneShotPull), words: bytes(Route::LowLatency), flags, calls }
     }
 
-    /// The next call, of `n` elements. All ranks make the same calls in the same order.
+    /// A call of `n` elements. All ranks make the same calls in the same order.
     ///
     /// # Errors
     /// More elements than the group was made for, or another route.
-    pub fn call(&self, route: Route, n: u64, epochs: &mut Epochs) -> Result<GroupCall> {
+    pub fn call(&self, route: Route, n: u64) -> Result<GroupCall> {
         let (size, most) = (self.ty.bytes(), self.packs * PACK_BYTES / self.ty.bytes());
         if n > most {
             return Err(Error::TooMany { what: "elements", got: n, most });
         }
-        if !self.routes.contains(&route) {
+        if !self.has_route(route) {
             return Err(Error::Parameter { what: "the route", got: route.to_string(), range: "those of the group" });
         }
         // What a thread takes at a time.
         let unit = if route == Route::LowLatency { 4 } else { PACK_BYTES };
         let blocks = (n * size).div_ceil(unit * u64::from(BLOCK)).clamp(1, self.grid_max.into());
-        let kernel = entry_name(route.name(), self.op, "", self.ty);
         let geometry = Geometry::linear(blocks as u32, BLOCK);
-        Ok(GroupCall { group: self.clone(), route, n, epoch: epochs.next(route), kernel, geometry })
+        Ok(GroupCall { group: *self, route, n, geometry })
     }
 }
 
 impl GroupCall {
+    /// The way of the data.
+    pub fn route(&self) -> Route {
+        self.route
+    }
+
+    /// The entry of the PTX.
+    pub fn kernel(&self) -> String {
+        self.group.kernel(self.route)
+    }
+
     /// The launch of a rank, with the memory of all ranks in their order.
     ///
     /// # Errors
     /// A rank that is not there, or not as many shares as ranks; memory that is too short, badly aligned, or overlaps results in part.
     pub fn launch(&self, rank: u32, shares: &[Share]) -> Result<RankLaunch> {
-        let GroupCall { group, route, n, epoch, .. } = self;
+        let GroupCall { group, route, n, .. } = self;
         if rank >= group.ranks || shares.len() as u32 != group.ranks {
             let got = format!("{rank} of {}", shares.len());
             return Err(Error::Parameter { what: "the rank", got, range: "each rank of the group's number of ranks" });
         }
         shares.iter().try_for_each(|share| self.check(share))?;
-        let by_rank = |of: fn(&Share) -> Memory| {
-            let addresses = (0..RANKS_MAX as usize).map(move |at| shares.get(at).map_or(0, |share| of(share).address));
-            addresses.collect::<Vec<u64>>()
-        };
-        let stage = by_rank(if *route == Route::LowLatency { |share| share.words } else { |share| share.stage });
-        let input = vec![shares[rank as usize].input.address];
+        // Routes that meet share a staging array, and so they count together.
+        let has_words = *route == Route::LowLatency;
+        let mut arrays = [0; ARRAYS];
+        for (at, share) in shares.iter().enumerate() {
+            let stage = if has_words { share.words } else { share.stage };
+            for (array, memory) in [share.input, share.out, stage, share.flags].into_iter().enumerate() {
+                arrays[array * RANKS_MAX as usize + at] = memory.address;
+            }
+        }
+        arrays[ARRAYS - 1] = shares[rank as usize].calls.address + u64::from(has_words) * group.room().calls / 2;
         let (slot, half) = group.packs(*route);
         Ok(RankLaunch {
-            kernel: self.kernel.clone(),
             geometry: self.geometry,
-            arrays: [input, by_rank(|share| share.out), stage, by_rank(|share| share.flags)].concat(),
-            numbers: [rank, group.ranks, *epoch, slot as u32, half as u32],
+            arrays,
+            numbers: [rank, group.ranks, slot as u32, half as u32, group.grid_max],
             n: *n,
         })
     }
 
     fn check(&self, share: &Share) -> Result<()> {
-        let (Room { stage, words, flags, .. }, bytes) = (self.group.room(), self.n * self.group.ty.bytes());
+        let (Room { stage, words, flags, calls }, bytes) = (self.group.room(), self.n * self.group.ty.bytes());
         let Share { input, out, .. } = *share;
         let operands = [
             ("input", input, bytes, self.group.ty.bytes()),
@@ -271,6 +291,7 @@ impl GroupCall {
             ("stage", share.stage, stage, 256),
             ("words", share.words, words, 256),
             ("flags", share.flags, flags, 256),
+            ("calls", share.calls, calls, 256),
         ];
         for (operand, memory, expected, multiple) in operands {
             if memory.bytes < expected {
@@ -282,7 +303,8 @@ impl GroupCall {
         }
         let part = |memory: Memory, bytes| Memory { bytes, ..memory };
         let results = part(out, bytes);
-        let of_group = [part(share.stage, stage), part(share.words, words), part(share.flags, flags)];
+        let of_group = [(share.stage, stage), (share.words, words), (share.flags, flags), (share.calls, calls)]
+            .map(|(memory, bytes)| part(memory, bytes));
         if part(input, bytes).overlaps(results) && input.address != out.address {
             return Err(Error::Overlap { written: "out", operand: "input" });
         }
@@ -303,7 +325,7 @@ mod tests {
     }
 
     fn shares(group: &Group, bytes: u64) -> Vec<Share> {
-        let Room { stage, words, flags, .. } = group.room();
+        let Room { stage, words, flags, calls } = group.room();
         let share = |rank: u64| {
             let at = |place: u64, bytes| Memory { address: rank << 40 | place << 36, bytes };
             Share {
@@ -312,6 +334,7 @@ mod tests {
                 stage: at(3, stage),
                 words: at(4, words),
                 flags: at(5, flags),
+                calls: at(6, calls),
             }
         };
         (1..=u64::from(group.ranks)).map(share).collect()
@@ -320,19 +343,19 @@ mod tests {
     #[test]
     fn each_rank_has_its_launch_with_the_addresses_of_all() {
         let group = group(Op::Maximum, Type::BF16, 1000, 3).unwrap();
-        let (mut epochs, shares) = (Epochs::default(), shares(&group, 2000));
-        let call = group.call(Route::TwoShotPush, 1000, &mut epochs).unwrap();
+        let shares = shares(&group, 2000);
+        let call = group.call(Route::TwoShotPush, 1000).unwrap();
         let launch = call.launch(2, &shares).unwrap();
-        assert_eq!((launch.kernel.as_str(), launch.n), ("two_shot_push_maximum_bf16", 1000));
-        assert_eq!(launch.numbers, [2, 3, 1, 125, 375]);
-        assert_eq!((launch.arrays.len(), launch.arrays[0]), (25, 3 << 40 | 1 << 36));
+        assert_eq!((call.kernel().as_str(), launch.n), ("two_shot_push_maximum_bf16", 1000));
+        assert_eq!(launch.numbers, [2, 3, 125, 375, 132]);
         let of = |place: u64| [1, 2, 3, 0, 0, 0, 0, 0].map(|rank| if rank == 0 { 0 } else { rank << 40 | place << 36 });
-        assert_eq!(launch.arrays[1..], [of(2), of(3), of(5)].concat());
-        let words = group.call(Route::LowLatency, 7, &mut epochs).unwrap().launch(0, &shares).unwrap();
-        assert_eq!((words.numbers, &words.arrays[9..17]), ([0, 3, 1, 250, 750], &of(4)[..]));
-        assert_eq!(words.kernel, "low_latency_maximum_bf16");
-        let next = group.call(Route::OneShotPull, 0, &mut epochs).unwrap().launch(1, &shares).unwrap();
-        assert_eq!((next.numbers[2], next.geometry.grid[0]), (2, 1), "routes that meet count together");
+        let calls = 3 << 40 | 6 << 36;
+        assert_eq!(launch.arrays[..], [&[of(1), of(2), of(3), of(5)].concat()[..], &[calls]].concat());
+        let call = group.call(Route::LowLatency, 7).unwrap();
+        let words = call.launch(0, &shares).unwrap();
+        assert_eq!((words.numbers, &words.arrays[16..24]), ([0, 3, 250, 750, 132], &of(4)[..]));
+        assert_eq!(words.arrays[32], 1 << 40 | 6 << 36 | 132 * 8, "its calls count apart");
+        assert_eq!(call.kernel(), "low_latency_maximum_bf16");
     }
 
     #[cfg(feature = "cudarc")]
@@ -340,8 +363,8 @@ mod tests {
     fn every_call_has_its_kernel() {
         for (route, op) in Route::ALL.into_iter().flat_map(|route| [Op::Sum, Op::Maximum].map(|op| (route, op))) {
             for ty in [Type::F32, Type::BF16] {
-                let call = group(op, ty, 9, 2).unwrap().call(route, 9, &mut Epochs::default()).unwrap();
-                assert!(crate::kernels::ptx(&call.kernel, 80).is_ok(), "{}", call.kernel);
+                let call = group(op, ty, 9, 2).unwrap().call(route, 9).unwrap();
+                assert!(crate::kernels::ptx(&call.kernel(), 80).is_ok(), "{}", call.kernel());
             }
         }
     }
@@ -350,9 +373,9 @@ mod tests {
     fn the_grid_is_one_that_every_card_holds_at_once() {
         let few = H200.clone().with_multiprocessors(20);
         let group = Group::new(Op::Sum, Type::F32, 1 << 24, &[&H200, &few]).unwrap();
-        let grid = |n: u64| group.call(Route::OneShotPull, n, &mut Epochs::default()).unwrap().geometry.grid[0];
+        let grid = |n: u64| group.call(Route::OneShotPull, n).unwrap().geometry.grid[0];
         assert_eq!([1, 2048, 2049, 1 << 24].map(grid), [1, 1, 2, 20]);
-        assert_eq!(group.room().flags, 20 * 8 * 4);
+        assert_eq!((group.room().flags, group.room().calls), (20 * 8 * 8, 20 * 2 * 8));
     }
 
     #[test]
@@ -363,7 +386,7 @@ mod tests {
         assert_eq!(message(group(Op::Sum, Type::F32, 1, 9)), "the number of ranks is 9, and kernels take 1 to 8");
         assert!(message(group(Op::Sum, Type::F32, u64::MAX / 2, 2)).contains("kernels count up to"));
         let group = group(Op::Sum, Type::F32, 100, 2).unwrap();
-        let call = |n| group.call(Route::OneShotPull, n, &mut Epochs::default());
+        let call = |n| group.call(Route::OneShotPull, n);
         assert_eq!(call(101).unwrap_err().to_string(), "elements: 101, and the kernels count up to 100");
         let (call, good) = (call(100).unwrap(), shares(&group, 400));
         assert!(call.launch(2, &good).is_err() && call.launch(0, &good[..1]).is_err());
@@ -388,16 +411,17 @@ mod tests {
         let all = group(Op::Sum, Type::F32, 1 << 20, 8).unwrap();
         let [stage, words] = [all.room().stage, all.room().words].map(|bytes| bytes >> 20);
         assert_eq!((stage, words), (2 * 8 * 4, 2 * 2 * 8 * 4));
-        let pulls = all.with_routes(&[Route::TwoShotPull]);
+        let pulls = all.with_routes(&[Route::OneShotPull]);
         assert_eq!((pulls.room().stage >> 20, pulls.room().words), (2 * 4, 0));
-        let error = pulls.call(Route::LowLatency, 1, &mut Epochs::default()).unwrap_err().to_string();
+        assert_eq!(all.with_routes(&[Route::TwoShotDirect]).room().stage, 0);
+        let error = pulls.call(Route::LowLatency, 1).unwrap_err().to_string();
         assert_eq!(error, "the route is low_latency, and kernels take those of the group");
     }
 
     #[test]
     fn two_shots_move_less_than_one_from_three_ranks_on() {
         let bytes = |route: Route, ranks| route.link_bytes(4 << 20, ranks) >> 20;
-        assert_eq!([Route::OneShotPull, Route::TwoShotPull].map(|route| bytes(route, 8)), [28, 7]);
+        assert_eq!([Route::OneShotPull, Route::TwoShotDirect].map(|route| bytes(route, 8)), [28, 7]);
         assert_eq!([Route::OneShotPush, Route::TwoShotPush].map(|route| bytes(route, 2)), [4, 4]);
     }
 }

@@ -8,7 +8,7 @@ use device::{
     Arg, Buffer, Call, Checks, Code, DeviceAddress, Geometry, KernelSource, Peers, Report, Scalar, Schedule, SimOptions,
 };
 use half::bf16;
-use reduction::{Epochs, Group, Memory, Op, RankLaunch, Route, Share, Type};
+use reduction::{Group, Memory, Op, RankLaunch, Route, Share, Type};
 
 const SLUG: &str = "ch14-all-reduce";
 /// Small launches of more than one block, in place of those that fill a card.
@@ -117,7 +117,9 @@ fn run<T: Element>(routes: &[Route], wrong: Option<&str>, op: Op, case: Case, ch
     let group = Group::new(op, T::TYPE, n as u64, &vec![&H200; ranks]).unwrap().with_routes(routes);
     let room = group.room();
     let zeros = |name, bytes: u64| upload(&peers, name, |_| vec![0u32; bytes as usize / 4]);
-    let (stage, words, flags) = (zeros("stage", room.stage), zeros("words", room.words), zeros("flags", room.flags));
+    let [stage, words, flags, counts] =
+        [("stage", room.stage), ("words", room.words), ("flags", room.flags), ("calls", room.calls)]
+            .map(|(name, bytes)| zeros(name, bytes));
     let input = |call: usize| {
         let values = move |rank| (0..begin + n).map(|i| element(op, call, rank, i.wrapping_sub(begin))).collect();
         upload::<T>(&peers, "in", values)
@@ -131,7 +133,6 @@ fn run<T: Element>(routes: &[Route], wrong: Option<&str>, op: Op, case: Case, ch
         Memory { address, bytes }
     };
     let whole = |buffer: &Buffer<u32>| Memory { address: buffer.address(), bytes: buffer.bytes() };
-    let mut epochs = Epochs::default();
     let launches = (0..CALLS).map(|call| {
         let share = |rank: usize| Share {
             input: behind(&inputs[call][rank]),
@@ -139,18 +140,19 @@ fn run<T: Element>(routes: &[Route], wrong: Option<&str>, op: Op, case: Case, ch
             stage: whole(&stage[rank]),
             words: whole(&words[rank]),
             flags: whole(&flags[rank]),
+            calls: whole(&counts[rank]),
         };
         let shares: Vec<Share> = (0..ranks).map(share).collect();
-        let call = group.call(routes[call % routes.len()], n as u64, &mut epochs).unwrap();
-        (0..ranks as u32).map(|rank| call.launch(rank, &shares).unwrap()).collect()
+        let call = group.call(routes[call % routes.len()], n as u64).unwrap();
+        (0..ranks as u32).map(|rank| (call.kernel(), call.launch(rank, &shares).unwrap())).collect()
     });
-    let launches: Vec<Vec<RankLaunch>> = launches.collect();
+    let launches: Vec<Vec<(String, RankLaunch)>> = launches.collect();
     let call = |rank: usize, call: usize| {
-        let launch = &launches[call][rank];
+        let (kernel, launch) = &launches[call][rank];
         let numbers = launch.numbers.map(Arg::U32);
-        let args = [Arg::Words(launch.arrays.clone())].into_iter().chain(numbers).chain([Arg::U64(launch.n)]).collect();
-        let kernel = wrong.unwrap_or(&launch.kernel);
-        Call { module: &modules[rank], kernel, geometry: Geometry::linear(GRID, BLOCK), args }
+        let args =
+            [Arg::Words(launch.arrays.to_vec())].into_iter().chain(numbers).chain([Arg::U64(launch.n)]).collect();
+        Call { module: &modules[rank], kernel: wrong.unwrap_or(kernel), geometry: Geometry::linear(GRID, BLOCK), args }
     };
     let calls: Vec<Vec<Call<'_>>> = (0..ranks).map(|rank| (0..CALLS).map(|at| call(rank, at)).collect()).collect();
     let reports = peers.launch(&calls).unwrap();
@@ -225,9 +227,9 @@ fn lengths_about_packs_blocks_and_parts() {
 fn algorithms_follow_each_other_in_one_staging_array() {
     for schedule in schedules() {
         let case = case(3, 200, 0, schedule);
-        use Route::{LowLatency, OneShotPull, OneShotPush, TwoShotPull, TwoShotPush};
-        judge::<f32>(&[TwoShotPush, OneShotPull, LowLatency, TwoShotPull, OneShotPush], Op::Sum, case);
-        judge::<bf16>(&[OneShotPush, LowLatency, TwoShotPull], Op::Sum, Case { in_place: true, ..case });
+        use Route::{LowLatency, OneShotPull, OneShotPush, TwoShotDirect, TwoShotPush};
+        judge::<f32>(&[TwoShotPush, OneShotPull, LowLatency, TwoShotDirect, OneShotPush], Op::Sum, case);
+        judge::<bf16>(&[OneShotPush, LowLatency, TwoShotDirect], Op::Sum, Case { in_place: true, ..case });
     }
 }
 
@@ -277,18 +279,21 @@ fn two_shots_move_fewer_bytes_than_one() {
     let (ranks, n) = (8, 1024);
     let case = case(ranks, n, 0, Schedule::Independent { seed: None });
     let array = 4 * n as u64;
-    let one = [Route::OneShotPull, Route::OneShotPush];
-    let two = [Route::TwoShotPull, Route::TwoShotPush];
-    for (routes, bytes) in [(one, 7 * array), (two, 2 * 7 * array / 8)] {
-        let [pull, push] = routes.map(|route| run::<f32>(&[route], None, Op::Sum, case, Checks::NONE));
-        assert_eq!(routes.map(|route| route.link_bytes(array, ranks as u32)), [bytes; 2]);
-        for report in pull.reports.iter().flatten() {
-            assert_eq!(report.counters.expect("the simulator counts").peer_ld_bytes, bytes, "{routes:?}");
-        }
-        for report in push.reports.iter().flatten() {
+    let (one, two) = (7 * array, 2 * 7 * array / 8);
+    // What each rank reads from its peers, and what it writes to them.
+    let routes = [
+        (Route::OneShotPull, one, 0),
+        (Route::OneShotPush, 0, one),
+        (Route::TwoShotPush, 0, two),
+        (Route::TwoShotDirect, two / 2, two / 2),
+    ];
+    for (route, read, written) in routes {
+        assert_eq!(route.link_bytes(array, ranks as u32), read + written, "{route}");
+        let left = run::<f32>(&[route], None, Op::Sum, case, Checks::NONE);
+        for report in left.reports.iter().flatten() {
             let counters = report.counters.expect("the simulator counts");
-            let flags = counters.peer_st_bytes - bytes;
-            assert!(counters.peer_ld_bytes == 0 && flags <= 2 * 4 * 7 * u64::from(GRID), "{routes:?}: {flags}");
+            let flags = counters.peer_st_bytes - written;
+            assert!(counters.peer_ld_bytes == read && flags <= 2 * 8 * 7 * u64::from(GRID), "{route}: {flags}");
         }
     }
 }

@@ -8,6 +8,7 @@ mod compiler;
 mod element;
 mod gathered;
 mod launch;
+mod ranks;
 mod workspace;
 
 use std::collections::HashMap;
@@ -23,6 +24,7 @@ pub use self::gathered::Gathered;
 #[doc(hidden)]
 pub use self::launch::launch_kernel;
 use self::launch::{Function, failed};
+pub use self::ranks::Ranks;
 pub use self::workspace::Workspace;
 use crate::card::Card;
 use crate::element::Type;
@@ -125,7 +127,7 @@ impl Reducer {
         context.bind_to_thread().map_err(describe)?;
         let mut card = card::without_clusters(context).map_err(describe)?;
         card.clusters = relaxed(|| card::clusters(context, &card));
-        let loaded = Arc::new(Loaded { context: Arc::clone(context), modules: Mutex::default() });
+        let loaded = Arc::new(Loaded::new(context));
         // Code of a compiler that is newer than the driver may not load.
         let compiler = Compiler::find(card.compute_capability).and_then(|(compiler, nothing)| {
             let loads = loaded.module("nothing", || Ok(nothing));
@@ -228,11 +230,15 @@ impl Reducer {
             }
             (Err(error), _) => Err(error),
         };
-        self.loaded.function(module?, pass)
+        self.loaded.function(module?, kernel, pass.geometry.shared_bytes)
     }
 }
 
 impl Loaded {
+    fn new(context: &Arc<CudaContext>) -> Loaded {
+        Loaded { context: Arc::clone(context), modules: Mutex::default() }
+    }
+
     /// A module of this name, loaded if it was not: PTX that ends in NUL, or machine code.
     fn module(&self, name: &str, image: impl FnOnce() -> Result<Vec<u8>>) -> Result<Module> {
         let modules = || self.modules.lock().unwrap_or_else(PoisonError::into_inner);
@@ -253,11 +259,10 @@ impl Loaded {
         Ok(Module(module))
     }
 
-    /// The function of a launch's kernel, allowed the shared memory that it needs.
-    fn function(&self, Module(module): Module, pass: &Pass) -> Result<Function> {
-        let (kernel, shared_bytes) = (&pass.kernel, pass.geometry.shared_bytes);
+    /// The function of a kernel, allowed the shared memory that it needs.
+    fn function(&self, Module(module): Module, kernel: &str, shared_bytes: u32) -> Result<Function> {
         let load = |error| failed(&format!("load {kernel}"), error);
-        let name = CString::new(kernel.as_str()).map_err(|_| Error::NoKernel { kernel: kernel.to_owned() })?;
+        let name = CString::new(kernel).map_err(|_| Error::NoKernel { kernel: kernel.to_owned() })?;
         self.context.bind_to_thread().map_err(load)?;
         // SAFETY: the module is loaded, until this is dropped.
         let function = unsafe { result::module::get_function(module, name) }.map_err(load)?;

@@ -16,5 +16,6 @@ mod own;
 mod pieces;
 mod properties;
 mod quantised;
+mod ranks;
 mod refusals;
 mod trial;

@@ -1,0 +1,280 @@
+//! All-reduce over the GPUs of one program, whose kernels reach each other's memory.
+
+use std::ffi::c_void;
+use std::ptr::from_ref;
+use std::sync::Arc;
+
+use ::cudarc::driver::{
+    CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, DriverError, SyncOnDrop, sys,
+};
+
+use super::launch::{Function, failed, launch_kernel};
+use super::workspace::refuse_capture;
+use super::{Element, Loaded, card};
+use crate::element::Type;
+use crate::error::{Error, Result};
+use crate::group::{Group, Route, Share};
+use crate::kernels;
+use crate::memory::Memory;
+use crate::op::Op;
+
+/// A [`Group`] on GPUs, a rank for each stream: kernels are loaded on each device, which reaches the memory of all others, and has its
+/// part of the memory that the ranks share.
+///
+/// One thread makes the calls for all ranks. A call enqueues a kernel on each stream, and these wait for each other: what is enqueued
+/// on the streams before must not wait for a later call, and no two sets of ranks may run at once on the same devices.
+#[derive(Debug)]
+pub struct Ranks {
+    group: Group,
+    ranks: Vec<Rank>,
+}
+
+/// One of them.
+#[derive(Debug)]
+struct Rank {
+    stream: Arc<CudaStream>,
+    /// In the order of [`Route::ALL`].
+    functions: [Option<Function>; Route::ALL.len()],
+    /// Its part of the memory, without operands.
+    share: Share,
+    _shared: CudaSlice<u8>,
+    _loaded: Loaded,
+}
+
+/// Addresses of a rank's operands, with what orders their use.
+struct Operands<'a> {
+    input: Memory,
+    out: Memory,
+    _guards: [Option<SyncOnDrop<'a>>; 2],
+}
+
+/// Memory that shares it begins at multiples of this, in bytes.
+const APART: u64 = 256;
+
+impl Ranks {
+    /// Ranks in the order of the streams, each of a device of its own, for messages of `most` elements at most. It loads kernels and
+    /// allocates. The devices' default memory pools, from which cudarc allocates, are opened to each other.
+    ///
+    /// # Errors
+    /// What [`Group::new`] refuses; [`Error::NoPeerAccess`] for devices that do not reach each other, or a device that is named twice;
+    /// [`Error::Capturing`]; [`Error::Driver`].
+    pub fn new(op: Op, ty: Type, most: u64, streams: &[Arc<CudaStream>]) -> Result<Ranks> {
+        let describe = |stream: &Arc<CudaStream>| {
+            refuse_capture(stream, "ranks would load kernels and allocate")?;
+            card::without_clusters(stream.context()).map_err(|error| failed("describe a card", error))
+        };
+        let cards = streams.iter().map(describe).collect::<Result<Vec<_>>>()?;
+        Ranks::of(Group::new(op, ty, most, &cards.iter().collect::<Vec<_>>())?, streams)
+    }
+
+    /// Ranks of a group that was planned by hand, one a stream.
+    ///
+    /// # Errors
+    /// As [`Ranks::new`]; another number of streams than of ranks.
+    pub fn of(group: Group, streams: &[Arc<CudaStream>]) -> Result<Ranks> {
+        if streams.len() as u32 != group.ranks() {
+            let got = streams.len().to_string();
+            return Err(Error::Parameter {
+                what: "the number of streams",
+                got,
+                range: "as many as the group has ranks",
+            });
+        }
+        reach_each_other(streams)?;
+        let ranks = streams.iter().map(|stream| Rank::new(&group, stream)).collect::<Result<Vec<_>>>()?;
+        // A peer may write into the memory of a rank as soon as its own stream gets there.
+        for rank in &ranks {
+            rank.stream.synchronize().map_err(|error| failed("clear the memory of a rank", error))?;
+        }
+        Ok(Ranks { group, ranks })
+    }
+
+    /// The group, plain data.
+    pub fn group(&self) -> &Group {
+        &self.group
+    }
+
+    /// Reduces arrays of one length, one of each rank, into results on each. It neither allocates nor waits, and may be captured: then
+    /// the streams capture into one graph, or into graphs that are always launched together.
+    ///
+    /// # Errors
+    /// Not as many arrays as ranks, or arrays of different lengths; another type than the group's; arrays of another device; what
+    /// [`Group::call`] and [`crate::GroupCall::launch`] refuse. Nothing is enqueued then.
+    pub fn all_reduce<T: Element>(
+        &mut self,
+        route: Route,
+        inputs: &[&impl DevicePtr<T>],
+        outs: &mut [&mut impl DevicePtrMut<T>],
+    ) -> Result<()> {
+        let Ranks { group, ranks } = self;
+        check_count(group, inputs.len(), "the number of inputs")?;
+        check_count(group, outs.len(), "the number of results")?;
+        let n = inputs.first().map_or(0, |input| input.len());
+        let mut operands = Vec::with_capacity(ranks.len());
+        for ((rank, input), out) in ranks.iter().zip(inputs).zip(outs.iter_mut()) {
+            rank.check::<T>(group, "in", n, *input)?;
+            rank.check::<T>(group, "out", n, *out)?;
+            let (input, first) = input.device_ptr(&rank.stream);
+            let (out, second) = out.device_ptr_mut(&rank.stream);
+            operands.push(Operands::new::<T>(n, input, out, [Some(first), Some(second)]));
+        }
+        // SAFETY: the operands are borrowed for the call, and cudarc keeps their memory for the work of their streams.
+        unsafe { enqueue(group, ranks, route, n, &operands) }
+    }
+
+    /// Reduces arrays of one length, one of each rank, and leaves the results in their places.
+    ///
+    /// # Errors
+    /// Those of [`Ranks::all_reduce`].
+    pub fn all_reduce_in_place<T: Element>(
+        &mut self,
+        route: Route,
+        arrays: &mut [&mut impl DevicePtrMut<T>],
+    ) -> Result<()> {
+        let Ranks { group, ranks } = self;
+        check_count(group, arrays.len(), "the number of arrays")?;
+        let n = arrays.first().map_or(0, |array| array.len());
+        let mut operands = Vec::with_capacity(ranks.len());
+        for (rank, array) in ranks.iter().zip(arrays.iter_mut()) {
+            rank.check::<T>(group, "out", n, *array)?;
+            let (address, guard) = array.device_ptr_mut(&rank.stream);
+            operands.push(Operands::new::<T>(n, address, address, [Some(guard), None]));
+        }
+        // SAFETY: as above.
+        unsafe { enqueue(group, ranks, route, n, &operands) }
+    }
+}
+
+fn check_count(group: &Group, got: usize, what: &'static str) -> Result<()> {
+    if got as u32 == group.ranks() {
+        return Ok(());
+    }
+    Err(Error::Parameter { what, got: got.to_string(), range: "as many as there are ranks" })
+}
+
+/// Enqueues the kernel of each rank on its stream.
+///
+/// # Safety
+/// The operands are memory of the ranks' devices, and stay so until their streams are past the launches.
+unsafe fn enqueue(group: &Group, ranks: &[Rank], route: Route, n: usize, operands: &[Operands<'_>]) -> Result<()> {
+    let call = group.call(route, n as u64)?;
+    let share =
+        |(rank, operands): (&Rank, &Operands<'_>)| Share { input: operands.input, out: operands.out, ..rank.share };
+    let shares: Vec<Share> = ranks.iter().zip(operands).map(share).collect();
+    let launches = (0..group.ranks()).map(|rank| call.launch(rank, &shares)).collect::<Result<Vec<_>>>()?;
+    for (rank, launch) in ranks.iter().zip(&launches) {
+        let function = rank.functions[route as usize].ok_or_else(|| Error::NoKernel { kernel: call.kernel() })?;
+        let failed = |error| failed(&format!("launch {}", call.kernel()), error);
+        let mut pointers: Vec<*mut c_void> = vec![launch.arrays.as_ptr().cast_mut().cast()];
+        pointers.extend(launch.numbers.iter().map(|number| from_ref(number).cast_mut().cast::<c_void>()));
+        pointers.push(from_ref(&launch.n).cast_mut().cast());
+        rank.stream.context().bind_to_thread().map_err(failed)?;
+        // SAFETY: the function is loaded as long as its rank lives, and takes these; what their memory is was checked, and promised.
+        let launched = unsafe { launch_kernel(rank.stream.cu_stream(), function.0, launch.geometry, &mut pointers) };
+        launched.map_err(failed)?;
+    }
+    Ok(())
+}
+
+impl<'a> Operands<'a> {
+    fn new<T>(n: usize, input: u64, out: u64, guards: [Option<SyncOnDrop<'a>>; 2]) -> Operands<'a> {
+        let memory = |address| Memory { address, bytes: (n * size_of::<T>()) as u64 };
+        Operands { input: memory(input), out: memory(out), _guards: guards }
+    }
+}
+
+impl Rank {
+    fn new(group: &Group, stream: &Arc<CudaStream>) -> Result<Rank> {
+        let context = stream.context();
+        let describe = |error| failed("describe a card", error);
+        let capability = card::without_clusters(context).map_err(describe)?.compute_capability;
+        let loaded = Loaded::new(context);
+        let mut functions = [None; Route::ALL.len()];
+        for route in Route::ALL.into_iter().filter(|&route| group.has_route(route)) {
+            let kernel = group.kernel(route);
+            let text = kernels::ptx(&kernel, capability)?;
+            let module = loaded.module(&kernel, || Ok([text.as_bytes(), b"\0"].concat()))?;
+            functions[route as usize] = Some(loaded.function(module, &kernel, 0)?);
+        }
+        let room = group.room();
+        let mut end = 0;
+        let places = [room.stage, room.words, room.flags, room.calls].map(|bytes| {
+            let begin = end;
+            end += bytes.next_multiple_of(APART);
+            (begin, bytes)
+        });
+        let allocate = |error: DriverError| failed("allocate the memory of a rank", error);
+        let shared = stream.alloc_zeros::<u8>(end as usize).map_err(allocate)?;
+        let (first, guard) = shared.device_ptr(stream);
+        let [stage, words, flags, calls] = places.map(|(begin, bytes)| Memory { address: first + begin, bytes });
+        drop(guard);
+        let share = Share { input: stage, out: stage, stage, words, flags, calls };
+        Ok(Rank { stream: Arc::clone(stream), functions, share, _shared: shared, _loaded: loaded })
+    }
+
+    fn check<T: Element>(
+        &self,
+        group: &Group,
+        operand: &'static str,
+        n: usize,
+        slice: &impl DeviceSlice<T>,
+    ) -> Result<()> {
+        if T::TYPE != group.ty() {
+            return Err(Error::OperandType { operand, got: T::NAME, expected: group.ty().name() });
+        }
+        if slice.stream().context() != self.stream.context() {
+            return Err(Error::OtherContext { what: operand });
+        }
+        if slice.len() != n {
+            let bytes = |n: usize| (n * size_of::<T>()) as u64;
+            return Err(Error::Length { operand, got: bytes(slice.len()), expected: bytes(n) });
+        }
+        Ok(())
+    }
+}
+
+/// Lets each device reach the memory of all others: what was allocated plainly, and what came from its default pool.
+fn reach_each_other(streams: &[Arc<CudaStream>]) -> Result<()> {
+    let open = |error| failed("let devices reach each other's memory", error);
+    for (at, from) in streams.iter().enumerate() {
+        for (peer, to) in streams.iter().enumerate().filter(|&(peer, _)| peer != at) {
+            let (from, to) = (from.context(), to.context());
+            if from.cu_device() == to.cu_device() || !can_reach(from, to).map_err(open)? {
+                return Err(Error::NoPeerAccess { from: at, to: peer });
+            }
+            reach(from, to).map_err(open)?;
+        }
+    }
+    Ok(())
+}
+
+fn can_reach(from: &CudaContext, to: &CudaContext) -> std::result::Result<bool, DriverError> {
+    let mut can = 0;
+    // SAFETY: the contexts are of these devices, and the pointer is to a live integer.
+    unsafe { sys::cuDeviceCanAccessPeer(&mut can, from.cu_device(), to.cu_device()) }.result()?;
+    Ok(can != 0)
+}
+
+/// Lets kernels of one context reach the memory of another.
+fn reach(from: &CudaContext, to: &CudaContext) -> std::result::Result<(), DriverError> {
+    from.bind_to_thread()?;
+    // SAFETY: both contexts are live.
+    match unsafe { sys::cuCtxEnablePeerAccess(to.cu_ctx(), 0) } {
+        sys::CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => {}
+        status => status.result()?,
+    }
+    if !to.has_async_alloc() {
+        return Ok(());
+    }
+    let mut pool = std::ptr::null_mut();
+    // SAFETY: the context is of this device, and the pointer is to a live handle.
+    unsafe { sys::cuDeviceGetMemPool(&mut pool, to.cu_device()) }.result()?;
+    // A `CUmemAccessDesc`, whose fields have other names in each CUDA: a location, which is a device and its number, and what it may do.
+    let access = [
+        sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE as u32,
+        from.cu_device().unsigned_abs(),
+        sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE as u32,
+    ];
+    // SAFETY: the pool is the device's, and the words are one description.
+    unsafe { sys::cuMemPoolSetAccess(pool, access.as_ptr().cast(), 1) }.result()
+}

@@ -1,0 +1,218 @@
+//! All-reduce over the GPUs of this machine, where there are several. On the simulator `device`'s tests run the same kernels by the same
+//! launches.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
+use half::bf16;
+use reduction::gpu::Ranks;
+use reduction::{Element, Error, Op, Route, Type};
+
+use crate::trial::on_gpu;
+
+/// Longest arrays that are drawn.
+const MOST: usize = 70_000;
+/// Bytes whose clearing holds a rank back.
+const DELAY_BYTES: usize = 32 << 20;
+
+/// One stream a GPU, if there are several.
+fn streams() -> Option<Vec<Arc<CudaStream>>> {
+    let count = if on_gpu() { CudaContext::device_count().expect("a driver that counts") } else { 0 };
+    if count < 2 {
+        println!("skipped: it wants several GPUs, and REDUCTION_ON_GPU");
+        return None;
+    }
+    let stream = |device| CudaContext::new(device).and_then(|context| context.new_stream()).expect("a stream");
+    Some((0..count as usize).map(stream).collect())
+}
+
+trait Number: Element + PartialEq + Debug {
+    fn of(x: f32) -> Self;
+    fn to(self) -> f32;
+    fn bits(self) -> u32;
+}
+
+impl Number for f32 {
+    fn of(x: f32) -> f32 {
+        x
+    }
+    fn to(self) -> f32 {
+        self
+    }
+    fn bits(self) -> u32 {
+        self.to_bits()
+    }
+}
+
+impl Number for bf16 {
+    fn of(x: f32) -> bf16 {
+        bf16::from_f32(x)
+    }
+    fn to(self) -> f32 {
+        self.to_f32()
+    }
+    fn bits(self) -> u32 {
+        self.to_bits().into()
+    }
+}
+
+/// Random numbers from a seed (splitmix64).
+struct Draw(u64);
+
+impl Draw {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ bits >> 31
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    /// Of any size and sign; now and then a NaN.
+    fn element<T: Number>(&mut self) -> T {
+        let bits = self.next();
+        let scale = [1.0, 1e-4, 3e3, f32::NAN][if bits.is_multiple_of(4096) { 3 } else { (bits >> 20) as usize % 3 }];
+        T::of(((bits >> 32) as f32 / 4_294_967_296.0 - 0.5) * scale)
+    }
+}
+
+/// Element by element in the order of ranks, rounded once.
+fn expected<T: Number>(op: Op, arrays: &[Vec<T>]) -> Vec<T> {
+    let combine = |a: f32, b: f32| match op {
+        Op::Sum => a + b,
+        _ if a.is_nan() || b.is_nan() => f32::NAN,
+        _ => a.max(b),
+    };
+    let of = |i: usize| T::of(arrays.iter().map(|array: &Vec<T>| array[i].to()).reduce(combine).expect("a rank"));
+    (0..arrays[0].len()).map(of).collect()
+}
+
+/// Ranks of one operation and type, with what holds them back.
+struct Trial<'a> {
+    streams: &'a [Arc<CudaStream>],
+    ranks: Ranks,
+    delays: Vec<CudaSlice<u8>>,
+}
+
+impl Trial<'_> {
+    /// One call of a random length, route, place and order of start.
+    fn call<T: Number>(&mut self, draw: &mut Draw) {
+        let most = 1 << (1 + draw.below(17));
+        let n = draw.below(most).min(MOST);
+        let (route, begin) = (Route::ALL[draw.below(Route::ALL.len())], draw.below(4));
+        let op = self.ranks.group().op();
+        let values: Vec<Vec<T>> = self.streams.iter().map(|_| (0..n).map(|_| draw.element()).collect()).collect();
+        let upload = |(stream, values): (&Arc<CudaStream>, &Vec<T>)| {
+            stream.clone_htod(&[&vec![T::of(7.0); begin + 1][1..], values, &[T::of(7.0)]].concat()).expect("memory")
+        };
+        let mut inputs: Vec<CudaSlice<T>> = self.streams.iter().zip(&values).map(upload).collect();
+        let mut apart = inputs.clone();
+        let late = draw.below(2 * self.streams.len());
+        if let Some(delay) = self.delays.get_mut(late) {
+            self.streams[late].memset_zeros(delay).expect("a clearing");
+        }
+        let in_place = draw.below(2) == 0;
+        let range = begin..begin + n;
+        let done = if in_place {
+            let mut outs: Vec<_> = inputs.iter_mut().map(|out| out.slice_mut(range.clone())).collect();
+            self.ranks.all_reduce_in_place(route, &mut outs.iter_mut().collect::<Vec<_>>())
+        } else {
+            let views: Vec<_> = inputs.iter().map(|input| input.slice(range.clone())).collect();
+            let mut outs: Vec<_> = apart.iter_mut().map(|out| out.slice_mut(range.clone())).collect();
+            self.ranks.all_reduce(route, &views.iter().collect::<Vec<_>>(), &mut outs.iter_mut().collect::<Vec<_>>())
+        };
+        done.expect("operands that are right");
+        let expected = expected(op, &values);
+        for (rank, stream) in self.streams.iter().enumerate() {
+            let left = stream.clone_dtoh(&if in_place { &inputs } else { &apart }[rank]).expect("a copy");
+            let is_right = |(a, b): (&T, &T)| a.bits() == b.bits() || a.to().is_nan() && b.to().is_nan();
+            let what = format!("{op} of {n} {} by {route} from {begin} on, in place {in_place}", T::NAME);
+            assert!(
+                left[begin..begin + n].iter().zip(&expected).all(is_right),
+                "{what}: rank {rank} has another result"
+            );
+            let around = left[..begin].iter().chain(&left[begin + n..]);
+            assert!(around.into_iter().all(|x| x.to() == 7.0), "{what}: rank {rank} wrote beside its results");
+        }
+    }
+}
+
+/// `RANKS_CALLS` in the environment is how many calls, by default 400.
+#[test]
+fn any_array_by_any_route() {
+    let Some(streams) = streams() else { return };
+    let calls: u64 = std::env::var("RANKS_CALLS").map_or(400, |calls| calls.parse().expect("a number of calls"));
+    let trial = |op, ty| Trial {
+        streams: &streams,
+        ranks: Ranks::new(op, ty, MOST as u64, &streams).expect("GPUs that reach each other"),
+        delays: streams.iter().map(|stream| stream.alloc_zeros(DELAY_BYTES).expect("memory")).collect(),
+    };
+    let mut floats = [Op::Sum, Op::Maximum].map(|op| trial(op, Type::F32));
+    let mut halves = [Op::Sum, Op::Maximum].map(|op| trial(op, Type::BF16));
+    let mut draw = Draw(14);
+    for call in 0..calls as usize {
+        match call % 4 {
+            at @ (0 | 1) => floats[at].call::<f32>(&mut draw),
+            at => halves[at - 2].call::<bf16>(&mut draw),
+        }
+    }
+}
+
+/// A graph of calls may be replayed: they are counted on the devices.
+#[test]
+fn graphs_are_replayed() {
+    let Some(streams) = streams() else { return };
+    let mut ranks = Ranks::new(Op::Sum, Type::F32, 1000, &streams).expect("GPUs that reach each other");
+    let mut arrays: Vec<CudaSlice<f32>> =
+        streams.iter().map(|stream| stream.clone_htod(&vec![1.0; 1000]).expect("memory")).collect();
+    for stream in &streams {
+        stream.synchronize().expect("nothing went wrong");
+        let mode = cudarc::driver::sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        // SAFETY: each array is used on its rank's stream alone, or by kernels that wait for each other.
+        unsafe { stream.context().disable_event_tracking() };
+        stream.begin_capture(mode).expect("a capture");
+    }
+    for route in Route::ALL {
+        ranks.all_reduce_in_place(route, &mut arrays.iter_mut().collect::<Vec<_>>()).expect("operands that are right");
+    }
+    let end = |stream: &Arc<CudaStream>| {
+        let flags = cudarc::driver::sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+        stream.end_capture(flags).expect("a capture").expect("a graph")
+    };
+    let graphs: Vec<_> = streams.iter().map(end).collect();
+    for _ in 0..3 {
+        graphs.iter().for_each(|graph| graph.launch().expect("a launch"));
+    }
+    let all = (streams.len() as f32).powi(15);
+    for (stream, array) in streams.iter().zip(&arrays) {
+        assert_eq!(stream.clone_dtoh(array).expect("a copy"), vec![all; 1000]);
+        // SAFETY: as above.
+        unsafe { stream.context().enable_event_tracking() };
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let Some(streams) = streams() else { return };
+    let twice = [Arc::clone(&streams[0]), streams[0].context().new_stream().expect("a stream")];
+    let refused = Ranks::new(Op::Sum, Type::F32, 4, &twice).expect_err("one device for two ranks");
+    assert_eq!(refused, Error::NoPeerAccess { from: 0, to: 1 });
+    let mut ranks = Ranks::new(Op::Sum, Type::F32, 4, &streams[..2]).expect("GPUs that reach each other");
+    let array = |rank: usize, n: usize| streams[rank].alloc_zeros::<f32>(n).expect("memory");
+    let mut of = |a: &mut CudaSlice<f32>, b: &mut CudaSlice<f32>| {
+        ranks.all_reduce_in_place(Route::LowLatency, &mut [a, b]).expect_err("a refusal").to_string()
+    };
+    assert_eq!(of(&mut array(0, 4), &mut array(1, 3)), "out has 12 bytes, and 16 are read or written");
+    assert_eq!(of(&mut array(1, 4), &mut array(0, 4)), "out belongs to another context");
+    assert_eq!(of(&mut array(0, 5), &mut array(1, 5)), "elements: 5, and the kernels count up to 4");
+    let mut halves =
+        [streams[0].alloc_zeros::<bf16>(4).expect("memory"), streams[1].alloc_zeros::<bf16>(4).expect("memory")];
+    let [a, b] = &mut halves;
+    let refused = ranks.all_reduce_in_place(Route::LowLatency, &mut [a, b]).expect_err("another type");
+    assert_eq!(refused.to_string(), "out holds bf16, and the plan has f32 there");
+}
