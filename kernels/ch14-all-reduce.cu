@@ -111,7 +111,7 @@ template <typename T> struct Arrays {
 // All ranks make the same calls, whose numbers count from 1. A staging array
 // has two halves of `half` packs of 16 bytes, used in turn: a peer that is
 // late may still read what the call before has left. A half that is pushed
-// to has a slot for each rank.
+// to has a slot of `slot` packs for each rank.
 struct Call { u32 rank, ranks; u64 number; u32 slot, half; };
 // ANCHOR_END: peers
 
@@ -257,7 +257,7 @@ __device__ void one_shot_pull(const Arrays<T>& a, Call call, u64 n) {
 // ANCHOR_END: one_shot_pull
 
 // ANCHOR: one_shot_push
-// Each rank writes its array into the memory of all, and reads its own.
+// Each rank writes its array into the memory of all others.
 template <class Op, typename T>
 __device__ void one_shot_push(const Arrays<T>& a, Call call, u64 n) {
     using P = Pack16<T>;
@@ -266,13 +266,16 @@ __device__ void one_shot_push(const Arrays<T>& a, Call call, u64 n) {
     mine.each([&](u64 i) {
         P own = load<P>(a.in.of[call.rank], i, n);
 #pragma unroll 1
-        for (u32 r = 0; r < call.ranks; r++) a.stage.of[r][slot + i] = own;
+        for (u32 k = 1; k < call.ranks; k++) {
+            a.stage.of[(call.rank + k) % call.ranks][slot + i] = own;
+        }
     });
     meet(a.flags, call, first_step(call));
     const P* arrived = a.stage.of[call.rank] + at;
     mine.each([&](u64 i) {
+        P own = load<P>(a.in.of[call.rank], i, n);
         P sum = in_order<Op, P>(call.ranks, [&](u32 r) {
-            return arrived[u64(r) * call.slot + i];
+            return r == call.rank ? own : arrived[u64(r) * call.slot + i];
         });
         store(a.out.of[call.rank], i, n, sum);
     });
@@ -283,24 +286,29 @@ __device__ void one_shot_push(const Arrays<T>& a, Call call, u64 n) {
 
 // ANCHOR: two_shot_push
 // Each rank sends every other the part that it adds, and then sends its sums
-// to all: nothing is read over the link.
+// to all: nothing is read over the link. A slot has room for a part alone:
+// those of this block begin at `base` in each.
 template <class Op, typename T>
 __device__ void two_shot_push(const Arrays<T>& a, Call call, u64 n) {
     using P = Pack16<T>;
     u64 at = half(call);
     Part mine = of_block<P>(n);
-    for (u32 k = 0; k < call.ranks; k++) {
-        u32 owner = (call.rank + k) % call.ranks;
-        P* there = a.stage.of[owner] + at + u64(call.rank) * call.slot;
-        mine.part(owner, call.ranks).each([&](u64 i) {
-            there[i] = load<P>(a.in.of[call.rank], i, n);
+    u64 base = mine.begin / call.ranks + blockIdx.x;
+    for (u32 k = 1; k < call.ranks; k++) {
+        u32 owner = (call.rank + k) % call.ranks; // not all to one at a time
+        Part theirs = mine.part(owner, call.ranks);
+        P* there = a.stage.of[owner] + at + u64(call.rank) * call.slot + base;
+        theirs.each([&](u64 i) {
+            there[i - theirs.begin] = load<P>(a.in.of[call.rank], i, n);
         });
     }
     meet(a.flags, call, first_step(call));
-    const P* arrived = a.stage.of[call.rank] + at;
-    mine.part(call.rank, call.ranks).each([&](u64 i) {
+    Part ours = mine.part(call.rank, call.ranks);
+    const P* arrived = a.stage.of[call.rank] + at + base;
+    ours.each([&](u64 i) {
+        P own = load<P>(a.in.of[call.rank], i, n);
         P sum = in_order<Op, P>(call.ranks, [&](u32 r) {
-            return arrived[u64(r) * call.slot + i];
+            return r == call.rank ? own : arrived[u64(r) * call.slot + i - ours.begin];
         });
 #pragma unroll 1
         for (u32 r = 0; r < call.ranks; r++) store(a.out.of[r], i, n, sum);
@@ -366,13 +374,14 @@ __device__ void low_latency(const Arrays<T>& a, Call call, u64 n) {
     for (u64 i = first; i * P::COUNT < n; i += stride) {
         P own = load<P>(a.in.of[call.rank], i, n);
         u32 data = reinterpret_cast<u32&>(own);
-        for (u32 k = 0; k < call.ranks; k++) {
+        for (u32 k = 1; k < call.ranks; k++) {
             u32 peer = (call.rank + k) % call.ranks;
             u64* slot = words_of(a, peer) + at + u64(call.rank) * words;
             send(slot + i, data, epoch(call));
         }
         const u64* arrived = words_of(a, call.rank) + at + i;
         P sum = in_order<Op, P>(call.ranks, [&](u32 r) {
+            if (r == call.rank) return own;
             u32 got = receive(arrived + u64(r) * words, epoch(call));
             return reinterpret_cast<P&>(got);
         });

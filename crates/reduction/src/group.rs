@@ -58,6 +58,28 @@ impl Route {
         }
     }
 
+    /// Bytes of the longest message by this route: longer ones are faster by others, and would want much memory.
+    const fn bytes_max(self) -> u64 {
+        match self {
+            Route::LowLatency => 1 << 20,
+            Route::OneShotPull | Route::OneShotPush => 16 << 20,
+            Route::TwoShotPush | Route::TwoShotDirect => MESSAGE_BYTES_MAX,
+        }
+    }
+
+    /// Microseconds of a call by this route, as two lines that were laid through what NVLink 4 took on H200s: a delay, and
+    /// bytes over the link by its bandwidth.
+    fn predicted_us(self, bytes: u64, ranks: u32) -> f64 {
+        let (delay_us, gb_per_s) = match self {
+            Route::LowLatency => (2.3, 280.0),
+            Route::OneShotPull => (3.9, 240.0),
+            Route::OneShotPush => (3.7, 250.0),
+            Route::TwoShotPush => (6.3, 340.0),
+            Route::TwoShotDirect => (6.0, 315.0),
+        };
+        delay_us + self.link_bytes(bytes, ranks) as f64 / (gb_per_s * 1e3)
+    }
+
     /// Bytes that each of so many ranks gets over its links in a call of `bytes` bytes, without flags.
     pub const fn link_bytes(self, bytes: u64, ranks: u32) -> u64 {
         let others = ranks as u64 - 1;
@@ -196,16 +218,28 @@ impl Group {
         self.has_route[route as usize]
     }
 
-    /// Packs of a slot and of a half by this route: each four bytes may travel with an epoch, and routes that meet share halves.
-    fn packs(&self, route: Route) -> (u64, u64) {
-        let all = self.ranks as u64 * self.packs;
-        let has = |routes: &[Route]| routes.iter().any(|&route| self.has_route(route));
+    /// Packs of the longest message by this route.
+    fn packs(&self, route: Route) -> u64 {
+        self.packs.min(route.bytes_max() / PACK_BYTES)
+    }
+
+    /// Packs of a slot. Four bytes may travel with an epoch; a part differs from the others by one pack in each block.
+    fn slot(&self, route: Route) -> u64 {
         match route {
-            Route::LowLatency if has(&[route]) => (2 * self.packs, 2 * all),
-            Route::LowLatency => (0, 0),
-            _ if has(&[Route::OneShotPush, Route::TwoShotPush]) => (self.packs, all),
-            _ if has(&[Route::OneShotPull]) => (self.packs, self.packs),
-            _ => (0, 0),
+            _ if !self.has_route(route) => 0,
+            Route::LowLatency => 2 * self.packs(route),
+            Route::OneShotPull | Route::OneShotPush => self.packs(route),
+            Route::TwoShotPush => self.packs(route).div_ceil(self.ranks.into()) + u64::from(self.grid_max),
+            Route::TwoShotDirect => 0,
+        }
+    }
+
+    /// Packs of a half. Routes that meet share halves.
+    fn half(&self, route: Route) -> u64 {
+        let all = |route| u64::from(self.ranks) * self.slot(route);
+        match route {
+            Route::LowLatency => all(route),
+            _ => self.slot(Route::OneShotPull).max(all(Route::OneShotPush)).max(all(Route::TwoShotPush)),
         }
     }
 
@@ -216,9 +250,23 @@ impl Group {
 
     /// Memory that each rank shares with the others.
     pub fn room(&self) -> Room {
-        let bytes = |route| 2 * PACK_BYTES * self.packs(route).1;
+        let bytes = |route| 2 * PACK_BYTES * self.half(route);
         let [flags, calls] = [RANKS_MAX, 2].map(|each| 8 * u64::from(each * self.grid_max));
         Room { stage: bytes(Route::OneShotPull), words: bytes(Route::LowLatency), flags, calls }
+    }
+
+    /// The route for `n` elements that is expected to be the fastest of the group's.
+    ///
+    /// # Errors
+    /// More elements than the group was made for.
+    pub fn route(&self, n: u64) -> Result<Route> {
+        let bytes = n.saturating_mul(self.ty.bytes());
+        let fits = |&route: &Route| self.has_route(route) && bytes <= self.packs(route) * PACK_BYTES;
+        let us = |route: &Route| route.predicted_us(bytes, self.ranks);
+        let routes = Route::ALL.into_iter().filter(fits);
+        let most = self.packs * PACK_BYTES / self.ty.bytes();
+        let too_many = Error::TooMany { what: "elements", got: n, most };
+        routes.min_by(|a, b| us(a).total_cmp(&us(b))).ok_or(too_many)
     }
 
     /// A call of `n` elements. All ranks make the same calls in the same order.
@@ -226,7 +274,7 @@ impl Group {
     /// # Errors
     /// More elements than the group was made for, or another route.
     pub fn call(&self, route: Route, n: u64) -> Result<GroupCall> {
-        let (size, most) = (self.ty.bytes(), self.packs * PACK_BYTES / self.ty.bytes());
+        let (size, most) = (self.ty.bytes(), self.packs(route) * PACK_BYTES / self.ty.bytes());
         if n > most {
             return Err(Error::TooMany { what: "elements", got: n, most });
         }
@@ -273,11 +321,10 @@ impl GroupCall {
             }
         }
         arrays[ARRAYS - 1] = shares[rank as usize].calls.address + u64::from(has_words) * group.room().calls / 2;
-        let (slot, half) = group.packs(*route);
         Ok(RankLaunch {
             geometry: self.geometry,
             arrays,
-            numbers: [rank, group.ranks, slot as u32, half as u32, group.grid_max],
+            numbers: [rank, group.ranks, group.slot(*route) as u32, group.half(*route) as u32, group.grid_max],
             n: *n,
         })
     }
@@ -347,7 +394,7 @@ mod tests {
         let call = group.call(Route::TwoShotPush, 1000).unwrap();
         let launch = call.launch(2, &shares).unwrap();
         assert_eq!((call.kernel().as_str(), launch.n), ("two_shot_push_maximum_bf16", 1000));
-        assert_eq!(launch.numbers, [2, 3, 125, 375, 132]);
+        assert_eq!(launch.numbers, [2, 3, 42 + 132, 3 * (42 + 132), 132]);
         let of = |place: u64| [1, 2, 3, 0, 0, 0, 0, 0].map(|rank| if rank == 0 { 0 } else { rank << 40 | place << 36 });
         let calls = 3 << 40 | 6 << 36;
         assert_eq!(launch.arrays[..], [&[of(1), of(2), of(3), of(5)].concat()[..], &[calls]].concat());
@@ -374,7 +421,7 @@ mod tests {
         let few = H200.clone().with_multiprocessors(20);
         let group = Group::new(Op::Sum, Type::F32, 1 << 24, &[&H200, &few]).unwrap();
         let grid = |n: u64| group.call(Route::OneShotPull, n).unwrap().geometry.grid[0];
-        assert_eq!([1, 2048, 2049, 1 << 24].map(grid), [1, 1, 2, 20]);
+        assert_eq!([1, 2048, 2049, 1 << 22].map(grid), [1, 1, 2, 20]);
         assert_eq!((group.room().flags, group.room().calls), (20 * 8 * 8, 20 * 2 * 8));
     }
 
@@ -410,12 +457,27 @@ mod tests {
     fn a_group_that_pulls_alone_has_room_for_one_array() {
         let all = group(Op::Sum, Type::F32, 1 << 20, 8).unwrap();
         let [stage, words] = [all.room().stage, all.room().words].map(|bytes| bytes >> 20);
-        assert_eq!((stage, words), (2 * 8 * 4, 2 * 2 * 8 * 4));
+        assert_eq!((stage, words), (2 * 8 * 4, 2 * 2 * 8), "words are for a message of 1 MiB at most");
         let pulls = all.with_routes(&[Route::OneShotPull]);
         assert_eq!((pulls.room().stage >> 20, pulls.room().words), (2 * 4, 0));
+        let parts = all.with_routes(&[Route::TwoShotPush]).room().stage;
+        assert_eq!(parts, 2 * 8 * (4 << 20) / 8 + 2 * 8 * 16 * 132);
         assert_eq!(all.with_routes(&[Route::TwoShotDirect]).room().stage, 0);
         let error = pulls.call(Route::LowLatency, 1).unwrap_err().to_string();
         assert_eq!(error, "the route is low_latency, and kernels take those of the group");
+    }
+
+    #[test]
+    fn the_route_is_that_of_the_least_expected_time() {
+        let group = group(Op::Sum, Type::F32, 1 << 28, 2).unwrap();
+        let route = |bytes: u64| group.route(bytes / 4).unwrap();
+        assert_eq!([0, 1 << 16, 1 << 20, 1 << 30].map(route), {
+            use Route::{LowLatency, OneShotPush, TwoShotPush};
+            [LowLatency, LowLatency, OneShotPush, TwoShotPush]
+        });
+        assert_eq!(group.with_routes(&[Route::TwoShotDirect]).route(1), Ok(Route::TwoShotDirect));
+        assert!(group.route((1 << 28) + 1).unwrap_err().to_string().contains("count up to 268435456"));
+        assert!(group.with_routes(&[Route::LowLatency]).route(1 << 20).is_err());
     }
 
     #[test]

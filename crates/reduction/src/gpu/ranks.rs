@@ -94,7 +94,7 @@ impl Ranks {
         &self.group
     }
 
-    /// Reduces arrays of one length, one of each rank, into results on each. It neither allocates nor waits, and may be captured: then
+    /// Reduces arrays of one length, one of each rank, into results on each, by this route or, with `None`, by [`Group::route`]. It neither allocates nor waits, and may be captured: then
     /// the streams capture into one graph, or into graphs that are always launched together.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl Ranks {
     /// [`Group::call`] and [`crate::GroupCall::launch`] refuse. Nothing is enqueued then.
     pub fn all_reduce<T: Element>(
         &mut self,
-        route: Route,
+        route: impl Into<Option<Route>>,
         inputs: &[&impl DevicePtr<T>],
         outs: &mut [&mut impl DevicePtrMut<T>],
     ) -> Result<()> {
@@ -119,7 +119,7 @@ impl Ranks {
             operands.push(Operands::new::<T>(n, input, out, [Some(first), Some(second)]));
         }
         // SAFETY: the operands are borrowed for the call, and cudarc keeps their memory for the work of their streams.
-        unsafe { enqueue(group, ranks, route, n, &operands) }
+        unsafe { enqueue(group, ranks, route.into(), n, &operands) }
     }
 
     /// Reduces arrays of one length, one of each rank, and leaves the results in their places.
@@ -128,7 +128,7 @@ impl Ranks {
     /// Those of [`Ranks::all_reduce`].
     pub fn all_reduce_in_place<T: Element>(
         &mut self,
-        route: Route,
+        route: impl Into<Option<Route>>,
         arrays: &mut [&mut impl DevicePtrMut<T>],
     ) -> Result<()> {
         let Ranks { group, ranks } = self;
@@ -141,7 +141,7 @@ impl Ranks {
             operands.push(Operands::new::<T>(n, address, address, [Some(guard), None]));
         }
         // SAFETY: as above.
-        unsafe { enqueue(group, ranks, route, n, &operands) }
+        unsafe { enqueue(group, ranks, route.into(), n, &operands) }
     }
 }
 
@@ -156,7 +156,14 @@ fn check_count(group: &Group, got: usize, what: &'static str) -> Result<()> {
 ///
 /// # Safety
 /// The operands are memory of the ranks' devices, and stay so until their streams are past the launches.
-unsafe fn enqueue(group: &Group, ranks: &[Rank], route: Route, n: usize, operands: &[Operands<'_>]) -> Result<()> {
+unsafe fn enqueue(
+    group: &Group,
+    ranks: &[Rank],
+    route: Option<Route>,
+    n: usize,
+    operands: &[Operands<'_>],
+) -> Result<()> {
+    let route = route.map_or_else(|| group.route(n as u64), Ok)?;
     let call = group.call(route, n as u64)?;
     let share =
         |(rank, operands): (&Rank, &Operands<'_>)| Share { input: operands.input, out: operands.out, ..rank.share };

@@ -104,7 +104,7 @@ impl Trial<'_> {
     fn call<T: Number>(&mut self, draw: &mut Draw) {
         let most = 1 << (1 + draw.below(17));
         let n = draw.below(most).min(MOST);
-        let (route, begin) = (Route::ALL[draw.below(Route::ALL.len())], draw.below(4));
+        let (route, begin) = (Route::ALL.get(draw.below(Route::ALL.len() + 1)).copied(), draw.below(4));
         let op = self.ranks.group().op();
         let values: Vec<Vec<T>> = self.streams.iter().map(|_| (0..n).map(|_| draw.element()).collect()).collect();
         let upload = |(stream, values): (&Arc<CudaStream>, &Vec<T>)| {
@@ -131,7 +131,7 @@ impl Trial<'_> {
         for (rank, stream) in self.streams.iter().enumerate() {
             let left = stream.clone_dtoh(&if in_place { &inputs } else { &apart }[rank]).expect("a copy");
             let is_right = |(a, b): (&T, &T)| a.bits() == b.bits() || a.to().is_nan() && b.to().is_nan();
-            let what = format!("{op} of {n} {} by {route} from {begin} on, in place {in_place}", T::NAME);
+            let what = format!("{op} of {n} {} by {route:?} from {begin} on, in place {in_place}", T::NAME);
             assert!(
                 left[begin..begin + n].iter().zip(&expected).all(is_right),
                 "{what}: rank {rank} has another result"
