@@ -9,8 +9,10 @@
 #   CALLS  in the environment: random calls, default 10000
 #   ROUNDS in the environment: how often each case is timed, default 31
 #
+# Afterwards copy OUT/all-reduce.json to measurements/library/CARD-all-reduce.json and run `cargo course bless`.
+#
 # NCCL is torch's, if torch is here. NVLink multicast stays off. A step that fails or takes too long does not stop the others; the
-# status is 1 then. Takes some three minutes.
+# status is 1 then. Takes some two minutes for each number of GPUs: 2, 4 and so on, up to all.
 set -euo pipefail
 
 if [[ ${1:-} == --build ]]; then
@@ -18,13 +20,15 @@ if [[ ${1:-} == --build ]]; then
     mkdir -p "$bin"
     suite=$(cargo test --release --package reduction --test library --no-run 2>&1 | sed -n 's/.*Executable .*(\(.*\))/\1/p')
     cp "$suite" "$bin/library"
+    cargo build --release --package reduction --example 09-all-reduce
+    cp target/release/examples/09-all-reduce "$bin/"
     (cd crates/reduction/examples/beside-nccl && cargo build --release --target-dir ../../../../target/beside-nccl)
     cp target/beside-nccl/release/beside-nccl "$bin/"
     find "$bin" -maxdepth 1 -type f -exec strip {} +
     exit 0
 fi
 if [[ $# -lt 1 || $# -gt 2 || $1 == -* ]]; then
-    sed -n '2,14s/^# \{0,1\}//p' "$0"
+    sed -n '2,16s/^# \{0,1\}//p' "$0"
     exit 2
 fi
 out=$1
@@ -46,16 +50,21 @@ if [[ -f $nccl/lib/libnccl.so.2 ]]; then
 fi
 
 attempt "the link's shape" 20 bash -c 'nvidia-smi topo -m > "$1"; nvidia-smi --query-gpu=name,driver_version,clocks.max.sm --format=csv >> "$1"' topology "$out/topology.txt"
+attempt "the example" 30 bash -c '"$1" > "$2" 2>&1' example "$bin/09-all-reduce" "$out/example.txt"
 attempt "a few calls" 60 bash -c 'REDUCTION_ON_GPU=1 RANKS_CALLS=40 "$1" --test-threads=1 --nocapture ranks:: > "$2" 2>&1' few "$bin/library" "$out/few.txt"
-attempt "beside NCCL" 200 bash -c '"$1" "$2" > "$3" 2> "$4"' beside "$bin/beside-nccl" "${ROUNDS:-31}" "$out/nccl.jsonl" "$out/nccl.txt"
 gpus=$(nvidia-smi --list-gpus | wc -l)
-if has_torch; then
-    attempt "torch" 200 bash -c 'python3 -m torch.distributed.run --nproc-per-node "$1" "$2" "$3" > "$4" 2>&1' torch "$gpus" \
-        "$(dirname "$0")/torch_all_reduce.py" "$out/torch.jsonl" "$out/torch.txt"
-fi
+for ((ranks = 2; ranks <= gpus; ranks *= 2)); do
+    attempt "$ranks GPUs beside NCCL" 120 bash -c 'RANKS=$1 "$2" "$3" >> "$4" 2>> "$5"' beside "$ranks" "$bin/beside-nccl" "${ROUNDS:-31}" \
+        "$out/cases.jsonl" "$out/cases.txt"
+    if has_torch; then
+        attempt "$ranks GPUs by torch" 120 bash -c 'python3 -m torch.distributed.run --nproc-per-node "$1" "$2" "$3" >> "$4" 2>&1' torch \
+            "$ranks" "$(dirname "$0")/torch_all_reduce.py" "$out/cases.jsonl" "$out/torch.txt"
+    fi
+done
 attempt "${CALLS:-10000} random calls" 120 bash -c 'REDUCTION_ON_GPU=1 RANKS_CALLS=$1 "$2" --test-threads=1 ranks::any > "$3" 2>&1' random \
     "${CALLS:-10000}" "$bin/library" "$out/random.txt"
 attempt "memcheck" 60 bash -c 'REDUCTION_ON_GPU=1 RANKS_CALLS=40 compute-sanitizer --tool memcheck --error-exitcode 9 "$1" --test-threads=1 ranks:: > "$2" 2>&1' \
     memcheck "$bin/library" "$out/memcheck.txt"
+python3 "$(dirname "$0")/all_reduce_record.py" "$out"
 rm -rf "$out/nccl"
 exit_if_failed steps

@@ -2,7 +2,7 @@
 
 Usage: torchrun --nproc-per-node GPUS scripts/torch_all_reduce.py OUT
 
-Writes a line of JSON for each case to OUT, as examples/beside-nccl prints them. Graphs of calls are replayed behind work that lasts
+Adds a line of JSON for each case to OUT, as examples/beside-nccl prints them. Graphs of calls are replayed behind work that lasts
 until all ranks have launched theirs, and the time is that of the rank that began last. NVLink multicast stays off.
 """
 
@@ -25,16 +25,27 @@ ROUNDS = 31
 ONE_SHOT_MAX = 16 << 20
 
 
-def entrants(array, group):
+def entrants(array, out, group):
     """Names and calls on a symmetric array, the longest messages without one shot."""
     shots = torch.ops.symm_mem
     name = group.group_name
-    out = torch.empty_like(array)
     calls = {"torch_nccl": lambda: dist.all_reduce(array)}
     if array.nbytes <= ONE_SHOT_MAX:
         calls["torch_one_shot"] = lambda: shots.one_shot_all_reduce_out(array, "sum", name, out)
     calls["torch_two_shot"] = lambda: shots.two_shot_all_reduce_(array, "sum", name)
     return calls
+
+
+def is_right(name, call, array, out, rank, ranks):
+    """One call on the numbers of the ranks; afterwards zeros, which sums in place leave as they are."""
+    array.fill_(rank + 1)
+    call()
+    torch.cuda.synchronize()
+    sums = out if name == "torch_one_shot" else array
+    right = bool((sums == ranks * (ranks + 1) // 2).all())
+    dist.barrier()
+    array.zero_()
+    return right
 
 
 def captured(call, count):
@@ -81,7 +92,7 @@ def main():
     dist.init_process_group("nccl", device_id=torch.device("cuda", rank))
     group = dist.group.WORLD
     busy = torch.empty(BUSY_BYTES, dtype=torch.uint8, device="cuda")
-    lines = open(sys.argv[1], "w") if rank == 0 else None
+    lines = open(sys.argv[1], "a") if rank == 0 else None
     for dtype, lgs in ((torch.float32, range(10, 31, 2)), (torch.bfloat16, range(10, 31, 2))):
         for lg in lgs:
             n = (1 << lg) // dtype.itemsize
@@ -89,18 +100,21 @@ def main():
             array = symmetric_memory.empty(n, dtype=dtype, device=f"cuda:{rank}").zero_()
             symmetric_memory.rendezvous(array, group.group_name)
             count = max(4, min(BYTES_A_GRAPH // array.nbytes, CALLS_MAX))
-            graphs = {}
-            for name, call in entrants(array, group).items():
+            out = torch.empty_like(array)
+            graphs, right = {}, {}
+            for name, call in entrants(array, out, group).items():
                 try:
+                    right[name] = is_right(name, call, array, out, rank, dist.get_world_size())
                     graphs[name] = captured(call, count)
                 except RuntimeError as error:
                     print(f"torch_all_reduce.py: {name}, {array.nbytes} bytes: {error}", file=sys.stderr)
             for name, (low, us, high) in times_us(graphs, count, busy).items():
                 if lines is not None:
                     kind = {torch.float32: "f32", torch.bfloat16: "bf16"}[dtype]
-                    case = {"entrant": name, "op": "sum", "type": kind, "n": n, "bytes": array.nbytes, "us": us, "range_us": [low, high]}
+                    case = {"entrant": name, "op": "sum", "type": kind, "n": n, "bytes": array.nbytes, "ranks": dist.get_world_size(), "us": us,
+                            "range_us": [low, high], "wrong": 0 if right[name] else n}
                     print(json.dumps(case), file=lines, flush=True)
-            del graphs, array
+            del graphs, array, out
     dist.destroy_process_group()
 
 

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use half::bf16;
-use reduction::gpu::Ranks;
-use reduction::{Element, Error, Op, Route, Type};
+use reduction::{Element, Error, Exact, Op, Ranks, Reducer, Role, Route, Type};
 
 use crate::trial::on_gpu;
 
@@ -194,6 +193,39 @@ fn graphs_are_replayed() {
         // SAFETY: as above.
         unsafe { stream.context().enable_event_tracking() };
     }
+}
+
+/// The exact sum of an array is the same on one GPU as that of its parts on all, which meet as limbs.
+#[test]
+fn exact_parts_on_several_gpus() -> Result<(), Box<dyn std::error::Error>> {
+    let Some(streams) = streams() else { return Ok(()) };
+    let mut draw = Draw(2);
+    let finite = |bits: u64| Some(f32::from_bits(bits as u32)).filter(|x| x.is_finite() && x.abs() < 1e30);
+    let values: Vec<f32> = (0..1_000_003).map(|_| finite(draw.next()).unwrap_or(1.0)).collect();
+    let words = |values: &[f32], rank: usize| -> Result<(Exact, Vec<u32>), Box<dyn std::error::Error>> {
+        let (stream, exact) = (&streams[rank], Exact::new(Op::Sum, Type::F32, values.len() as u64).with_limbs());
+        let reducer = Reducer::new(stream.context())?.without_compiler();
+        let plan = reducer.prepare(exact.reduction(reducer.card())?)?;
+        let mut workspace = reducer.workspace(stream)?;
+        workspace.reserve(plan.reduction())?;
+        let (input, mut out) = (stream.clone_htod(values)?, stream.alloc_zeros::<u32>(exact.words())?);
+        plan.call(&mut workspace).input(&input).write(Role::Out, &mut out).run()?;
+        Ok((exact, stream.clone_dtoh(&out)?))
+    };
+    let (exact, of_all) = words(&values, 0)?;
+    let whole = exact.read(&of_all)?;
+    let parts = values.chunks(values.len().div_ceil(streams.len())).enumerate().rev();
+    let mut sum = None;
+    for (rank, part) in parts {
+        let (exact, words) = words(part, rank)?;
+        let part = exact.read(&words)?;
+        match &mut sum {
+            None => sum = Some(part),
+            Some(sum) => sum.merge(&part)?,
+        }
+    }
+    assert_eq!(sum.map(|sum| sum.to_f32().to_bits()), Some(whole.to_f32().to_bits()));
+    Ok(())
 }
 
 #[test]

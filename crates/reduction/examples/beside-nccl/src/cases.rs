@@ -3,8 +3,7 @@
 use cudarc::driver::{CudaSlice, ValidAsZeroBits};
 use cudarc::nccl::{self, NcclType};
 use half::bf16;
-use reduction::gpu::Ranks;
-use reduction::{Element, Group, Layout, Op, Reducer, Route};
+use reduction::{Element, Group, Layout, Op, Ranks, Reducer, Route};
 use serde_json::json;
 
 use crate::{Bench, Graphs, Result, say};
@@ -24,11 +23,14 @@ const JUDGED: usize = 1 << 18;
 
 /// Element that a host can draw and reduce.
 pub trait Number: Element + NcclType + ValidAsZeroBits + PartialEq + std::fmt::Debug {
+    /// Half a unit in the last place of 1.
+    const UNIT: f32;
     fn of(x: f32) -> Self;
     fn to(self) -> f32;
 }
 
 impl Number for f32 {
+    const UNIT: f32 = 1.0 / 16_777_216.0;
     fn of(x: f32) -> f32 {
         x
     }
@@ -38,6 +40,7 @@ impl Number for f32 {
 }
 
 impl Number for bf16 {
+    const UNIT: f32 = 1.0 / 256.0;
     fn of(x: f32) -> bf16 {
         bf16::from_f32(x)
     }
@@ -84,18 +87,23 @@ impl<T: Number> Arrays<T> {
         bench.wait()
     }
 
-    /// Elements that are not what they should be, bit for bit: of NCCL too, where two ranks have one order alone.
-    fn wrong(&self, bench: &Bench, op: Op) -> Result<u64> {
-        let (mut wrong, ranks) = (0, self.outs.len());
+    /// Elements with other bits than the sum in the order of ranks, and those that rounding does not explain either.
+    fn judge(&self, bench: &Bench, op: Op) -> Result<[u64; 2]> {
+        let (mut counts, ranks) = ([0; 2], self.outs.len());
+        // Elements are below 1, and each addition may be rounded to the type.
+        let bound = (ranks * ranks) as f32 * T::UNIT;
         for (stream, out) in bench.streams.iter().zip(&self.outs) {
             let (n, len) = (out.len(), out.len().min(JUDGED));
             for begin in [0, (n - len) / 2, n - len] {
                 let left: Vec<T> = stream.clone_dtoh(&out.slice(begin..begin + len))?;
-                let is_wrong = |&(i, value): &(usize, &T)| *value != expected(op, ranks, begin + i);
-                wrong += left.iter().enumerate().filter(is_wrong).count() as u64;
+                for (i, value) in left.iter().enumerate() {
+                    let expected = expected::<T>(op, ranks, begin + i);
+                    counts[0] += u64::from(*value != expected);
+                    counts[1] += u64::from((value.to() - expected.to()).abs() > bound || value.to().is_nan());
+                }
             }
         }
-        Ok(wrong)
+        Ok(counts)
     }
 }
 
@@ -129,6 +137,7 @@ impl Bench {
         let mut arrays = Arrays::<T>::of(self, n)?;
         let bytes = (n * size_of::<T>()) as u64;
         let calls = (BYTES_A_GRAPH / bytes).clamp(4, CALLS_MAX) as u32;
+        let chosen = self.group::<T>(op, 1 << 30, &Route::ALL)?.route(n as u64)?;
         let (mut all, mut wrong) = (Vec::<Graphs>::new(), Vec::new());
         for &route in routes {
             arrays.clear(self)?;
@@ -138,23 +147,24 @@ impl Bench {
                 Ok(ranks.all_reduce(route, &inputs.iter().collect::<Vec<_>>(), &mut outs)?)
             })?);
             self.times_us(&all[all.len() - 1..])?;
-            wrong.push(arrays.wrong(self, op)?);
+            wrong.push(arrays.judge(self, op)?);
         }
         if !self.comms.is_empty() {
             arrays.clear(self)?;
             match self.nccl(&mut arrays, op, calls) {
                 Ok(graphs) => {
                     self.times_us(std::slice::from_ref(&graphs))?;
-                    wrong.push(arrays.wrong(self, op)?);
+                    wrong.push(arrays.judge(self, op)?);
                     all.push(graphs);
                 }
                 Err(error) => eprintln!("NCCL, {bytes} bytes: {error}"),
             }
         }
-        for ((graphs, [low, us, high]), wrong) in all.iter().zip(self.times_us(&all)?).zip(wrong) {
+        for ((graphs, [low, us, high]), [other_bits, wrong]) in all.iter().zip(self.times_us(&all)?).zip(wrong) {
             say(json!({
                 "entrant": graphs.name, "op": op.name(), "type": T::TYPE.name(), "n": n, "bytes": bytes,
-                "us": us, "range_us": [low, high], "wrong": wrong,
+                "ranks": self.streams.len(), "us": us, "range_us": [low, high], "chosen": graphs.name == chosen.name(), "other_bits": other_bits,
+                "wrong": wrong,
             }));
         }
         Ok(())
@@ -207,7 +217,7 @@ impl Bench {
                 (0..self.streams.len()).flat_map(|rank| (0..n).map(move |i| f64::from(drawn::<f32>(rank, i)))).sum();
             for (graphs, [low, us, high]) in all.iter().zip(times) {
                 say(json!({
-                    "entrant": graphs.name, "op": "scalar", "type": "f32", "n": n, "us": us, "range_us": [low, high],
+                    "entrant": graphs.name, "op": "scalar", "type": "f32", "n": n, "ranks": self.streams.len(), "us": us, "range_us": [low, high],
                     "whole": whole, "exact": exact,
                 }));
             }
