@@ -194,10 +194,10 @@ template <typename P> __device__ Part of_block(u64 n) {
 
 // ---- the link ----
 
-// ANCHOR: trips
+// ANCHOR: peer_trips
 // One thread on each of two devices, and a word that goes to and fro: each
 // waits at its own memory, and writes into its peer's.
-extern "C" __global__ void trips(u64* mine, u64* theirs, u32 rank, u64 before, u32 count) {
+extern "C" __global__ void peer_trips(u64* mine, u64* theirs, u32 rank, u64 before, u32 count) {
     for (u32 trip = 0; trip < count; trip++) {
         u64 there = before + 2 * trip + 1, back = there + 1;
         if (rank == 0) set(theirs, there);
@@ -205,23 +205,23 @@ extern "C" __global__ void trips(u64* mine, u64* theirs, u32 rank, u64 before, u
         if (rank == 1) set(theirs, back);
     }
 }
-// ANCHOR_END: trips
+// ANCHOR_END: peer_trips
 
-// ANCHOR: chase
+// ANCHOR: peer_chase
 // Each word is the address of the next: a read cannot begin before the one
 // before it has come.
-extern "C" __global__ void chase(const u64* at, u32 count, u64* out) {
+extern "C" __global__ void peer_chase(const u64* at, u32 count, u64* out) {
     for (u32 i = 0; i < count; i++) {
         at = reinterpret_cast<const u64*>(*reinterpret_cast<const volatile u64*>(at));
     }
     *out = reinterpret_cast<u64>(at);
 }
-// ANCHOR_END: chase
+// ANCHOR_END: peer_chase
 
-// ANCHOR: copy
+// ANCHOR: peer_copy
 // What the link carries: `from` or `to` lies with a peer. Four reads are under
 // way for each thread.
-extern "C" __global__ void copy(const uint4* from, uint4* to, u64 packs) {
+extern "C" __global__ void peer_copy(const uint4* from, uint4* to, u64 packs) {
     u64 stride = u64(gridDim.x) * blockDim.x;
     u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x;
     for (; i + 3 * stride < packs; i += 4 * stride) {
@@ -233,7 +233,7 @@ extern "C" __global__ void copy(const uint4* from, uint4* to, u64 packs) {
     }
     for (; i < packs; i += stride) to[i] = from[i];
 }
-// ANCHOR_END: copy
+// ANCHOR_END: peer_copy
 
 // ---- one shot ----
 

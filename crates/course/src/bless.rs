@@ -90,6 +90,9 @@ pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
     for (name, contents) in results::contests(root).context("cannot write up a contest")? {
         work.file(folder.join(name), &contents);
     }
+    for (name, contents) in report::all_reduce(root).context("cannot write up the all-reduce")? {
+        work.file(folder.join("all-reduce").join(&name), &contents);
+    }
     for (name, contents) in report::library(root).context("cannot write up the library")? {
         work.file(folder.join("library").join(name), &contents);
     }

@@ -67,15 +67,15 @@ impl Route {
         }
     }
 
-    /// Microseconds of a call by this route, as two lines that were laid through what NVLink 4 took on H200s: a delay, and
-    /// bytes over the link by its bandwidth.
+    /// Microseconds of a call by this route: a delay, and bytes over the link by its bandwidth. Both are fitted to what two H200 took
+    /// for 64 KiB to 256 MiB over NVLink 4.
     fn predicted_us(self, bytes: u64, ranks: u32) -> f64 {
         let (delay_us, gb_per_s) = match self {
-            Route::LowLatency => (2.3, 280.0),
-            Route::OneShotPull => (3.9, 240.0),
-            Route::OneShotPush => (3.7, 250.0),
-            Route::TwoShotPush => (6.3, 340.0),
-            Route::TwoShotDirect => (6.0, 315.0),
+            Route::LowLatency => (2.4, 280.0),
+            Route::OneShotPull => (4.1, 280.0),
+            Route::OneShotPush => (3.7, 288.0),
+            Route::TwoShotPush => (6.5, 341.0),
+            Route::TwoShotDirect => (6.2, 319.0),
         };
         delay_us + self.link_bytes(bytes, ranks) as f64 / (gb_per_s * 1e3)
     }

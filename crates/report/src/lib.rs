@@ -5,6 +5,7 @@
 //! ```
 
 mod accuracy;
+mod all_reduce;
 mod card;
 mod charts;
 mod contest_table;
@@ -27,6 +28,7 @@ mod stale;
 mod sweep;
 mod tables;
 
+pub use all_reduce::all_reduce;
 pub use charts::{charts, stages};
 pub use contest_table::{BOOKS, ContestTable, Library, Over, Task};
 pub use library::library;

@@ -38,7 +38,7 @@ impl Bench {
     }
 
     fn trips(&self) -> Result<()> {
-        let functions = [self.function(0, "trips")?, self.function(1, "trips")?];
+        let functions = [self.function(0, "peer_trips")?, self.function(1, "peer_trips")?];
         let words = [self.streams[0].alloc_zeros::<u64>(1)?, self.streams[1].alloc_zeros::<u64>(1)?];
         self.wait()?;
         let places = [self.address(0, &words[0]), self.address(1, &words[1])];
@@ -66,7 +66,7 @@ impl Bench {
     }
 
     fn chase(&self) -> Result<()> {
-        let function = self.function(0, "chase")?;
+        let function = self.function(0, "peer_chase")?;
         for (home, what) in [(0, "read of its own memory"), (1, "read of a peer's memory")] {
             let words = (u64::from(HOPS) * HOP_BYTES / 8) as usize;
             let mut chain = self.streams[home].alloc_zeros::<u64>(words)?;
@@ -98,7 +98,7 @@ impl Bench {
 
     fn copies(&mut self) -> Result<()> {
         let ranks = self.streams.len();
-        let functions = (0..ranks).map(|rank| self.function(rank, "copy")).collect::<Result<Vec<_>>>()?;
+        let functions = (0..ranks).map(|rank| self.function(rank, "peer_copy")).collect::<Result<Vec<_>>>()?;
         let arrays = |_: ()| -> Result<Vec<CudaSlice<u8>>> {
             self.streams.iter().map(|stream| Ok(stream.alloc_zeros::<u8>(COPY_BYTES as usize)?)).collect()
         };
