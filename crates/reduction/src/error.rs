@@ -170,6 +170,26 @@ pub enum Error {
         /// The rank whose memory it is.
         to: usize,
     },
+    /// Members whose calls do not belong together.
+    #[error("the members' calls differ: {what} is {got} here, and {other} at rank {rank}")]
+    Members {
+        /// `the length` or `the route`.
+        what: &'static str,
+        /// What it is here.
+        got: String,
+        /// What it is there.
+        other: String,
+        /// The other rank.
+        rank: usize,
+    },
+    /// A call that cannot be made, as another member's was refused or is gone.
+    #[error("rank {rank} {what}, and the call needs all members")]
+    Member {
+        /// The other rank.
+        rank: usize,
+        /// `was refused` or `is gone`.
+        what: &'static str,
+    },
     /// A stream that captures, where something would have to be allocated or loaded.
     #[error("the stream is being captured, and {what}: prepare the plan first")]
     Capturing {

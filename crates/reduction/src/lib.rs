@@ -41,7 +41,7 @@ pub use families::own::Operator;
 pub use families::quantised::{Code, QuantisedNorm};
 pub use geometry::Geometry;
 #[cfg(feature = "cudarc")]
-pub use gpu::{Call, Element, Gathered, Prepared, Ranks, Reducer, Value, Workspace, is_available};
+pub use gpu::{Call, Element, Gathered, Member, Prepared, Ranks, Reducer, Value, Workspace, is_available};
 pub use group::{Group, GroupCall, RANKS_MAX, RankLaunch, Room, Route, Share};
 pub use layout::{Axis, Layout, Matrix, Segments};
 pub use memory::{Memory, Operands, Role, Rule, Space};

@@ -8,6 +8,7 @@ mod compiler;
 mod element;
 mod gathered;
 mod launch;
+mod members;
 mod ranks;
 mod workspace;
 
@@ -24,6 +25,7 @@ pub use self::gathered::Gathered;
 #[doc(hidden)]
 pub use self::launch::launch_kernel;
 use self::launch::{Function, failed};
+pub use self::members::Member;
 pub use self::ranks::Ranks;
 pub use self::workspace::Workspace;
 use crate::card::Card;

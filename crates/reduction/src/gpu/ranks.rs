@@ -4,16 +4,15 @@ use std::ffi::c_void;
 use std::ptr::from_ref;
 use std::sync::Arc;
 
-use ::cudarc::driver::{
-    CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, DriverError, SyncOnDrop, sys,
-};
+use ::cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, DriverError, sys};
 
 use super::launch::{Function, failed, launch_kernel};
+use super::members::Member;
 use super::workspace::refuse_capture;
 use super::{Element, Loaded, card};
 use crate::element::Type;
 use crate::error::{Error, Result};
-use crate::group::{Group, Route, Share};
+use crate::group::{Group, GroupCall, RankLaunch, Route, Share};
 use crate::kernels;
 use crate::memory::Memory;
 use crate::op::Op;
@@ -21,18 +20,23 @@ use crate::op::Op;
 /// A [`Group`] on GPUs, a rank for each stream: kernels are loaded on each device, which reaches the memory of all others, and has its
 /// part of the memory that the ranks share.
 ///
-/// One thread makes the calls for all ranks. A call enqueues a kernel on each stream, and these wait for each other: what is enqueued
-/// on the streams before must not wait for a later call, and no two sets of ranks may run at once on the same devices.
+/// One thread makes the calls for all ranks, or each rank has a thread of its own: [`Ranks::members`]. A call enqueues a kernel on each
+/// stream, and these wait for each other: what is enqueued on the streams before must not wait for a later call, and no two sets of
+/// ranks may run at once on the same devices. A graph that was captured is launched while its ranks are there.
 #[derive(Debug)]
-pub struct Ranks {
-    group: Group,
-    ranks: Vec<Rank>,
+pub struct Ranks(Arc<All>);
+
+/// Ranks, which are dropped when no launch uses their memory any more.
+#[derive(Debug)]
+pub(super) struct All {
+    pub(super) group: Group,
+    pub(super) ranks: Vec<Rank>,
 }
 
 /// One of them.
 #[derive(Debug)]
-struct Rank {
-    stream: Arc<CudaStream>,
+pub(super) struct Rank {
+    pub(super) stream: Arc<CudaStream>,
     /// In the order of [`Route::ALL`].
     functions: [Option<Function>; Route::ALL.len()],
     /// Its part of the memory, without operands.
@@ -41,11 +45,13 @@ struct Rank {
     _loaded: Loaded,
 }
 
-/// Addresses of a rank's operands, with what orders their use.
-struct Operands<'a> {
-    input: Memory,
-    out: Memory,
-    _guards: [Option<SyncOnDrop<'a>>; 2],
+impl Drop for All {
+    fn drop(&mut self) {
+        // A peer may still read what a rank has left for it. A driver that refuses has nothing that runs.
+        for rank in &self.ranks {
+            let _ = rank.stream.context().bind_to_thread().and_then(|()| rank.stream.synchronize());
+        }
+    }
 }
 
 /// Memory that shares it begins at multiples of this, in bytes.
@@ -86,40 +92,48 @@ impl Ranks {
         for rank in &ranks {
             rank.stream.synchronize().map_err(|error| failed("clear the memory of a rank", error))?;
         }
-        Ok(Ranks { group, ranks })
+        Ok(Ranks(Arc::new(All { group, ranks })))
     }
 
     /// The group, plain data.
     pub fn group(&self) -> &Group {
-        &self.group
+        &self.0.group
     }
 
-    /// Reduces arrays of one length, one of each rank, into results on each, by this route or, with `None`, by [`Group::route`]. It neither allocates nor waits, and may be captured: then
-    /// the streams capture into one graph, or into graphs that are always launched together.
+    /// The same ranks, each for a thread of its own, in their order.
+    pub fn members(self) -> Vec<Member> {
+        Member::all(&self.0)
+    }
+
+    /// Reduces arrays of one length, one of each rank, into results on each: by this route or, with `None`, by [`Group::route`]. It
+    /// neither allocates nor waits, and may be captured: the streams capture into one graph, or into graphs that are always launched
+    /// together.
     ///
     /// # Errors
     /// Not as many arrays as ranks, or arrays of different lengths; another type than the group's; arrays of another device; what
-    /// [`Group::call`] and [`crate::GroupCall::launch`] refuse. Nothing is enqueued then.
+    /// [`Group::call`] and [`GroupCall::launch`] refuse. Nothing is enqueued then. [`Error::Driver`] where a launch fails, which the ranks
+    /// that were launched before wait for.
     pub fn all_reduce<T: Element>(
         &mut self,
         route: impl Into<Option<Route>>,
         inputs: &[&impl DevicePtr<T>],
         outs: &mut [&mut impl DevicePtrMut<T>],
     ) -> Result<()> {
-        let Ranks { group, ranks } = self;
-        check_count(group, inputs.len(), "the number of inputs")?;
-        check_count(group, outs.len(), "the number of results")?;
+        self.check_count(inputs.len(), "the number of inputs")?;
+        self.check_count(outs.len(), "the number of results")?;
+        let All { group, ranks } = &*self.0;
         let n = inputs.first().map_or(0, |input| input.len());
-        let mut operands = Vec::with_capacity(ranks.len());
+        let (mut shares, mut guards) = (Vec::with_capacity(ranks.len()), Vec::with_capacity(2 * ranks.len()));
         for ((rank, input), out) in ranks.iter().zip(inputs).zip(outs.iter_mut()) {
             rank.check::<T>(group, "in", n, *input)?;
             rank.check::<T>(group, "out", n, *out)?;
             let (input, first) = input.device_ptr(&rank.stream);
             let (out, second) = out.device_ptr_mut(&rank.stream);
-            operands.push(Operands::new::<T>(n, input, out, [Some(first), Some(second)]));
+            shares.push(rank.share::<T>(n, input, out));
+            guards.extend([first, second]);
         }
         // SAFETY: the operands are borrowed for the call, and cudarc keeps their memory for the work of their streams.
-        unsafe { enqueue(group, ranks, route.into(), n, &operands) }
+        unsafe { self.0.enqueue(route.into(), n, &shares) }
     }
 
     /// Reduces arrays of one length, one of each rank, and leaves the results in their places.
@@ -131,62 +145,44 @@ impl Ranks {
         route: impl Into<Option<Route>>,
         arrays: &mut [&mut impl DevicePtrMut<T>],
     ) -> Result<()> {
-        let Ranks { group, ranks } = self;
-        check_count(group, arrays.len(), "the number of arrays")?;
+        self.check_count(arrays.len(), "the number of arrays")?;
+        let All { group, ranks } = &*self.0;
         let n = arrays.first().map_or(0, |array| array.len());
-        let mut operands = Vec::with_capacity(ranks.len());
+        let (mut shares, mut guards) = (Vec::with_capacity(ranks.len()), Vec::with_capacity(ranks.len()));
         for (rank, array) in ranks.iter().zip(arrays.iter_mut()) {
             rank.check::<T>(group, "out", n, *array)?;
             let (address, guard) = array.device_ptr_mut(&rank.stream);
-            operands.push(Operands::new::<T>(n, address, address, [Some(guard), None]));
+            shares.push(rank.share::<T>(n, address, address));
+            guards.push(guard);
         }
         // SAFETY: as above.
-        unsafe { enqueue(group, ranks, route.into(), n, &operands) }
+        unsafe { self.0.enqueue(route.into(), n, &shares) }
+    }
+
+    fn check_count(&self, got: usize, what: &'static str) -> Result<()> {
+        if got == self.0.ranks.len() {
+            return Ok(());
+        }
+        Err(Error::Parameter { what, got: got.to_string(), range: "as many as there are ranks" })
     }
 }
 
-fn check_count(group: &Group, got: usize, what: &'static str) -> Result<()> {
-    if got as u32 == group.ranks() {
-        return Ok(());
+impl All {
+    /// The call by this route, or by the one that is expected to be the fastest.
+    pub(super) fn call(&self, route: Option<Route>, n: usize) -> Result<GroupCall> {
+        let route = route.map_or_else(|| self.group.route(n as u64), Ok)?;
+        self.group.call(route, n as u64)
     }
-    Err(Error::Parameter { what, got: got.to_string(), range: "as many as there are ranks" })
-}
 
-/// Enqueues the kernel of each rank on its stream.
-///
-/// # Safety
-/// The operands are memory of the ranks' devices, and stay so until their streams are past the launches.
-unsafe fn enqueue(
-    group: &Group,
-    ranks: &[Rank],
-    route: Option<Route>,
-    n: usize,
-    operands: &[Operands<'_>],
-) -> Result<()> {
-    let route = route.map_or_else(|| group.route(n as u64), Ok)?;
-    let call = group.call(route, n as u64)?;
-    let share =
-        |(rank, operands): (&Rank, &Operands<'_>)| Share { input: operands.input, out: operands.out, ..rank.share };
-    let shares: Vec<Share> = ranks.iter().zip(operands).map(share).collect();
-    let launches = (0..group.ranks()).map(|rank| call.launch(rank, &shares)).collect::<Result<Vec<_>>>()?;
-    for (rank, launch) in ranks.iter().zip(&launches) {
-        let function = rank.functions[route as usize].ok_or_else(|| Error::NoKernel { kernel: call.kernel() })?;
-        let failed = |error| failed(&format!("launch {}", call.kernel()), error);
-        let mut pointers: Vec<*mut c_void> = vec![launch.arrays.as_ptr().cast_mut().cast()];
-        pointers.extend(launch.numbers.iter().map(|number| from_ref(number).cast_mut().cast::<c_void>()));
-        pointers.push(from_ref(&launch.n).cast_mut().cast());
-        rank.stream.context().bind_to_thread().map_err(failed)?;
-        // SAFETY: the function is loaded as long as its rank lives, and takes these; what their memory is was checked, and promised.
-        let launched = unsafe { launch_kernel(rank.stream.cu_stream(), function.0, launch.geometry, &mut pointers) };
-        launched.map_err(failed)?;
-    }
-    Ok(())
-}
-
-impl<'a> Operands<'a> {
-    fn new<T>(n: usize, input: u64, out: u64, guards: [Option<SyncOnDrop<'a>>; 2]) -> Operands<'a> {
-        let memory = |address| Memory { address, bytes: (n * size_of::<T>()) as u64 };
-        Operands { input: memory(input), out: memory(out), _guards: guards }
+    /// Enqueues the kernel of each rank on its stream.
+    ///
+    /// # Safety
+    /// The operands are memory of the ranks' devices, and stay so until their streams are past the launches.
+    unsafe fn enqueue(&self, route: Option<Route>, n: usize, shares: &[Share]) -> Result<()> {
+        let call = self.call(route, n)?;
+        let launches = (0..self.group.ranks()).map(|rank| call.launch(rank, shares)).collect::<Result<Vec<_>>>()?;
+        // SAFETY: the caller's promise.
+        self.ranks.iter().zip(&launches).try_for_each(|(rank, launch)| unsafe { rank.enqueue(&call, launch) })
     }
 }
 
@@ -219,7 +215,30 @@ impl Rank {
         Ok(Rank { stream: Arc::clone(stream), functions, share, _shared: shared, _loaded: loaded })
     }
 
-    fn check<T: Element>(
+    /// Its memory with these operands.
+    pub(super) fn share<T>(&self, n: usize, input: u64, out: u64) -> Share {
+        let memory = |address| Memory { address, bytes: (n * size_of::<T>()) as u64 };
+        Share { input: memory(input), out: memory(out), ..self.share }
+    }
+
+    /// Enqueues its launch of a call.
+    ///
+    /// # Safety
+    /// The launch is this rank's, and its operands are memory of the ranks' devices until their streams are past the call.
+    pub(super) unsafe fn enqueue(&self, call: &GroupCall, launch: &RankLaunch) -> Result<()> {
+        let function =
+            self.functions[call.route() as usize].ok_or_else(|| Error::NoKernel { kernel: call.kernel() })?;
+        let failed = |error| failed(&format!("launch {}", call.kernel()), error);
+        let mut pointers: Vec<*mut c_void> = vec![launch.arrays.as_ptr().cast_mut().cast()];
+        pointers.extend(launch.numbers.iter().map(|number| from_ref(number).cast_mut().cast::<c_void>()));
+        pointers.push(from_ref(&launch.n).cast_mut().cast());
+        self.stream.context().bind_to_thread().map_err(failed)?;
+        // SAFETY: the function is loaded as long as its rank lives, and takes these; what their memory is was checked, and promised.
+        let launched = unsafe { launch_kernel(self.stream.cu_stream(), function.0, launch.geometry, &mut pointers) };
+        launched.map_err(failed)
+    }
+
+    pub(super) fn check<T: Element>(
         &self,
         group: &Group,
         operand: &'static str,

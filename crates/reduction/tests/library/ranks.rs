@@ -228,6 +228,34 @@ fn exact_parts_on_several_gpus() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// A thread a rank, which make the same calls, of which one is refused.
+#[test]
+fn members_call_from_threads_of_their_own() {
+    let Some(streams) = streams() else { return };
+    let ranks = Ranks::new(Op::Sum, Type::F32, 5000, &streams).expect("GPUs that reach each other");
+    let all = (1..=streams.len()).sum::<usize>() as f32;
+    std::thread::scope(|scope| {
+        for (mut member, stream) in ranks.members().into_iter().zip(&streams) {
+            scope.spawn(move || {
+                let rank = member.rank();
+                let mut draw = Draw(9);
+                for call in 0..200 {
+                    let (n, route) = (draw.below(5001), Route::ALL.get(draw.below(6)).copied());
+                    let n = if call == 100 { n + rank } else { n };
+                    let mut array = stream.clone_htod(&vec![(rank + 1) as f32; n]).expect("memory");
+                    let done = member.all_reduce_in_place(route, &mut array);
+                    if call == 100 {
+                        assert!(matches!(done, Err(Error::Members { what: "the length", .. })), "{done:?}");
+                        continue;
+                    }
+                    done.expect("the same call by all");
+                    assert_eq!(stream.clone_dtoh(&array).expect("a copy"), vec![all; n], "call {call}");
+                }
+            });
+        }
+    });
+}
+
 #[test]
 fn what_cannot_be_is_refused() {
     let Some(streams) = streams() else { return };
