@@ -175,9 +175,9 @@ pub enum Error {
     Members {
         /// `the length` or `the route`.
         what: &'static str,
-        /// What it is here.
+        /// Length or route of this call.
         got: String,
-        /// What it is there.
+        /// That of the other one.
         other: String,
         /// The other rank.
         rank: usize,

@@ -26,7 +26,7 @@ struct Record {
     cases: Vec<Case>,
 }
 
-/// What the link does.
+/// A measurement of the link.
 #[derive(Debug, Deserialize)]
 struct Link {
     link: String,

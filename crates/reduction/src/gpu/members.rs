@@ -18,7 +18,7 @@ pub struct Member {
     meeting: Arc<Meeting<Posted>>,
 }
 
-/// What a member brings to a call, or nothing where it was refused.
+/// A member's part of a call, or nothing where it was refused.
 type Posted = Option<Brought>;
 
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +49,7 @@ impl Member {
     /// Reduces the members' arrays into results on each, as [`crate::Ranks::all_reduce`] does.
     ///
     /// # Errors
-    /// What is refused there; [`Error::Members`] for calls that differ in length or route; [`Error::Member`] where another was refused,
+    /// Refusals of [`crate::Ranks::all_reduce`]; [`Error::Members`] for calls that differ in length or route; [`Error::Member`] where another was refused,
     /// or is gone. Nothing is enqueued then on any of them, and the next call may be made.
     pub fn all_reduce<T: Element>(
         &mut self,
@@ -91,7 +91,7 @@ impl Member {
     /// Meets the others and enqueues, if all of them may.
     ///
     /// # Safety
-    /// What was brought is memory of the rank's device until its stream is past the call.
+    /// The memory that was brought is the rank's own until its stream is past the call.
     unsafe fn meet(&self, brought: Result<Brought>) -> Result<()> {
         let posted = self.meeting.meet(self.rank, brought.as_ref().ok().copied());
         let own = brought?;
@@ -140,7 +140,7 @@ struct Meeting<T> {
 #[derive(Debug)]
 struct State<T> {
     posts: Vec<Option<T>>,
-    /// What was brought to the last meeting, and how many there were.
+    /// Everything that was brought to the last meeting, and the number of meetings.
     last: Arc<[T]>,
     count: u64,
     gone: Option<usize>,
@@ -157,7 +157,7 @@ impl<T> Meeting<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What all have brought, once all have come; or the member that is gone.
+    /// Everything that was brought, once all have come; or the member that is gone.
     fn meet(&self, member: usize, brought: T) -> std::result::Result<Arc<[T]>, usize> {
         let mut state = self.state();
         let count = state.count;

@@ -62,7 +62,7 @@ impl Ranks {
     /// allocates. The devices' default memory pools, from which cudarc allocates, are opened to each other.
     ///
     /// # Errors
-    /// What [`Group::new`] refuses; [`Error::NoPeerAccess`] for devices that do not reach each other, or a device that is named twice;
+    /// Refusals of [`Group::new`]; [`Error::NoPeerAccess`] for devices that do not reach each other, or a device that is named twice;
     /// [`Error::Capturing`]; [`Error::Driver`].
     pub fn new(op: Op, ty: Type, most: u64, streams: &[Arc<CudaStream>]) -> Result<Ranks> {
         let describe = |stream: &Arc<CudaStream>| {
