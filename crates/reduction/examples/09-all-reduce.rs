@@ -20,7 +20,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for stream in &streams {
         gradients.push(stream.clone_htod(&vec![0.5; 20_003])?);
     }
-    // `None` takes the route that is expected to be the fastest for the length. It neither allocates nor waits.
+    // `None`: by the route that should be the fastest. It neither
+    // allocates nor waits.
     ranks.all_reduce_in_place(None, &mut gradients.iter_mut().collect::<Vec<_>>())?;
     // ANCHOR_END: calls
 

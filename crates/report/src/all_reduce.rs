@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lab::measurement::geometric_mean;
-use lab::text::{bytes, day, three_digits};
+use lab::text::{day, three_digits};
 use lab::{Error, Result};
 use serde::Deserialize;
 
@@ -130,13 +130,20 @@ pub fn all_reduce(root: &Path) -> Result<Vec<(String, String)>> {
     Ok(files)
 }
 
+/// A size that is a power of two, with a space that no line is broken at: `64 KiB`.
+fn whole(bytes: u64) -> String {
+    let unit = bytes.ilog2() / 10;
+    let name = ["B", "KiB", "MiB", "GiB"][unit.min(3) as usize];
+    format!("{}\u{a0}{name}", bytes >> (10 * unit.min(3)))
+}
+
 /// A row for each size, by the route that the library takes.
 fn table(sizes: &[Size<'_>]) -> String {
     let mut sheet =
         Sheet::new(2, ["bytes", "route", "µs", "NCCL", "torch, one shot", "torch, two shots", "best other, over ours"]);
     for size in sizes {
         sheet.row([
-            bytes(size.bytes),
+            whole(size.bytes),
             format!("`{}`", size.chosen.entrant),
             three_digits(size.chosen.us),
             size.cell(&["nccl", "torch_nccl"]),
@@ -170,7 +177,7 @@ fn facts(record: &Record) -> Vec<(String, String)> {
         let ratios: Vec<(f64, &Size<'_>)> = sizes.iter().filter_map(|size| Some((size.ratio()?, size))).collect();
         if let Some((least, size)) = ratios.iter().min_by(|a, b| a.0.total_cmp(&b.0)) {
             all.push(fact(&format!("{ty}-least"), format!("{least:.2}")));
-            all.push(fact(&format!("{ty}-least-at"), bytes(size.bytes)));
+            all.push(fact(&format!("{ty}-least-at"), whole(size.bytes)));
         }
         let mean = geometric_mean(ratios.iter().map(|pair| pair.0)).unwrap_or(f64::NAN);
         all.push(fact(&format!("{ty}-mean"), format!("{mean:.2}")));
