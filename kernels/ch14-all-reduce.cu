@@ -120,7 +120,8 @@ struct Call { u32 rank, ranks; u64 number; u32 slot, half; };
 // ANCHOR: count
 // The number of this call. It is counted on the device, so that a graph can be
 // replayed. Each block has a word of its own, as blocks do not wait for each
-// other; those that run count for those of larger grids too.
+// other; those that run count for those of larger grids too. A call of nothing
+// does not count: its ranks do not wait for each other either.
 __device__ u64 count(u64* calls, u32 blocks_max) {
     u64 number = calls[blockIdx.x] + 1;
     __syncthreads(); // every thread has read it
@@ -482,8 +483,8 @@ constexpr u32 BLOCK_MAX = 512; // threads, so that every block finds registers
                    u32 half_packs, u32 blocks_max, u64 n)
 #define CALL (Call{rank, ranks, count(a.calls, blocks_max), slot, half_packs})
 #define ALGORITHM(NAME, T)                                                    \
-    KERNEL(NAME, T) { NAME<Sum>(a, CALL, n); }                                \
-    KERNEL(NAME##_maximum, T) { NAME<Maximum>(a, CALL, n); }
+    KERNEL(NAME, T) { if (n > 0) NAME<Sum>(a, CALL, n); }                     \
+    KERNEL(NAME##_maximum, T) { if (n > 0) NAME<Maximum>(a, CALL, n); }
 #define OF_TYPE(T)                \
     ALGORITHM(one_shot_pull, T)   \
     ALGORITHM(one_shot_push, T)   \

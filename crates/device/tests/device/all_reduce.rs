@@ -51,18 +51,20 @@ impl Element for bf16 {
     }
 }
 
-/// One case: ranks, elements, how far behind an aligned address arrays begin, in elements, and whether results take the input's place.
+/// One case: ranks, elements, how far behind an aligned address arrays begin, in elements, whether results take the input's place, and
+/// whether every other call is of nothing.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     ranks: usize,
     n: usize,
     begin: usize,
     in_place: bool,
+    has_gaps: bool,
     schedule: Schedule,
 }
 
 fn case(ranks: usize, n: usize, begin: usize, schedule: Schedule) -> Case {
-    Case { ranks, n, begin, in_place: false, schedule }
+    Case { ranks, n, begin, in_place: false, has_gaps: false, schedule }
 }
 
 /// Element i of a rank in a call: of any size and sign, so that the order of additions shows; for the largest, now and then a NaN.
@@ -89,9 +91,10 @@ fn expected<T: Element>(op: Op, ranks: usize, call: usize, i: usize) -> T {
     T::narrow(all.reduce(combine).expect("a rank at least"))
 }
 
-/// Results by call and rank, and the reports by rank and call.
+/// Results by call and rank, calls as the first block of each rank has counted them, and the reports by rank and call.
 struct Left<T> {
     results: Vec<Vec<Vec<T>>>,
+    counted: Vec<u32>,
     reports: Vec<Vec<Report>>,
 }
 
@@ -109,7 +112,7 @@ fn upload<T: Scalar>(peers: &Peers, name: &str, values: impl Fn(usize) -> Vec<T>
 
 /// Makes `CALLS` calls on each rank, all ranks at once, by these routes in turn. A wrong kernel is launched in place of the first one's.
 fn run<T: Element>(routes: &[Route], wrong: Option<&str>, op: Op, case: Case, checks: Checks) -> Left<T> {
-    let Case { ranks, n, begin, in_place, schedule } = case;
+    let Case { ranks, n, begin, in_place, has_gaps, schedule } = case;
     let peers = Peers::simulated(ranks as u32, SimOptions { schedule, checks, ..SimOptions::default() }).unwrap();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate lies in the workspace");
     let source = KernelSource::in_root(root, SLUG);
@@ -143,6 +146,7 @@ fn run<T: Element>(routes: &[Route], wrong: Option<&str>, op: Op, case: Case, ch
             calls: whole(&counts[rank]),
         };
         let shares: Vec<Share> = (0..ranks).map(share).collect();
+        let n = if has_gaps && call % 2 == 1 { 0 } else { n };
         let call = group.call(routes[call % routes.len()], n as u64).unwrap();
         (0..ranks as u32).map(|rank| (call.kernel(), call.launch(rank, &shares).unwrap())).collect()
     });
@@ -160,7 +164,12 @@ fn run<T: Element>(routes: &[Route], wrong: Option<&str>, op: Op, case: Case, ch
         let each = peers.devices().iter().zip(outs);
         each.map(|(device, out)| device.download(out).unwrap().split_off(begin)).collect()
     };
-    Left { results: outs.iter().map(download).collect(), reports }
+    // Two words of each number, and first those of routes that meet.
+    let counted = peers.devices().iter().zip(&counts).map(|(device, counts)| {
+        let words = device.download(counts).unwrap();
+        words[0] + words[words.len() / 2]
+    });
+    Left { results: outs.iter().map(download).collect(), counted: counted.collect(), reports }
 }
 
 fn seeded(seed: u64) -> Schedule {
@@ -177,7 +186,13 @@ fn judge<T: Element>(routes: &[Route], op: Op, case: Case) {
     for report in left.reports.iter().flatten() {
         assert!(report.faults.is_empty() && report.notes.is_empty(), "{what}: {:?} {:?}", report.faults, report.notes);
     }
+    let calls = if case.has_gaps { CALLS / 2 } else { CALLS } as u32;
+    assert!(case.n == 0 || left.counted.iter().all(|&counted| counted == calls), "{what}: {:?} calls", left.counted);
     for (call, ranks) in left.results.iter().enumerate() {
+        if case.has_gaps && call % 2 == 1 {
+            assert!(ranks.iter().flatten().all(|x| x.widen() == -7.0), "{what}: a call of nothing wrote");
+            continue;
+        }
         for (rank, result) in ranks.iter().enumerate() {
             let value = |i| expected::<T>(op, case.ranks, call + 1, i);
             let is_right = |(i, left): (usize, &T)| match value(i) {
@@ -230,6 +245,16 @@ fn algorithms_follow_each_other_in_one_staging_array() {
         use Route::{LowLatency, OneShotPull, OneShotPush, TwoShotDirect, TwoShotPush};
         judge::<f32>(&[TwoShotPush, OneShotPull, LowLatency, TwoShotDirect, OneShotPush], Op::Sum, case);
         judge::<bf16>(&[OneShotPush, LowLatency, TwoShotDirect], Op::Sum, Case { in_place: true, ..case });
+    }
+}
+
+/// A call of nothing waits for no peer, and must not count: the next call would take the half that a peer still reads.
+#[test]
+fn calls_of_nothing_do_not_count() {
+    for (ranks, schedule) in [2, 3].into_iter().flat_map(|ranks| schedules().map(move |schedule| (ranks, schedule))) {
+        for route in Route::ALL {
+            judge::<f32>(&[route], Op::Sum, Case { has_gaps: true, ..case(ranks, 200, 0, schedule) });
+        }
     }
 }
 
