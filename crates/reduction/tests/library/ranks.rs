@@ -103,40 +103,48 @@ impl Trial<'_> {
     fn call<T: Number>(&mut self, draw: &mut Draw) {
         let most = 1 << (1 + draw.below(17));
         let n = draw.below(most).min(MOST);
-        let (route, begin) = (Route::ALL.get(draw.below(Route::ALL.len() + 1)).copied(), draw.below(4));
+        let route = Route::ALL.get(draw.below(Route::ALL.len() + 1)).copied();
+        // Each rank's array may begin at another place than the others'.
+        let (begin, step) = (draw.below(4), draw.below(2));
+        let range = |rank: usize| {
+            let begin = (begin + step * rank) % 4;
+            begin..begin + n
+        };
         let op = self.ranks.group().op();
         let values: Vec<Vec<T>> = self.streams.iter().map(|_| (0..n).map(|_| draw.element()).collect()).collect();
-        let upload = |(stream, values): (&Arc<CudaStream>, &Vec<T>)| {
-            stream.clone_htod(&[&vec![T::of(7.0); begin + 1][1..], values, &[T::of(7.0)]].concat()).expect("memory")
+        let upload = |(rank, stream): (usize, &Arc<CudaStream>)| {
+            let around = vec![T::of(7.0); 4];
+            let all = [&around[..range(rank).start], &values[rank], &around].concat();
+            stream.clone_htod(&all).expect("memory")
         };
-        let mut inputs: Vec<CudaSlice<T>> = self.streams.iter().zip(&values).map(upload).collect();
+        let mut inputs: Vec<CudaSlice<T>> = self.streams.iter().enumerate().map(upload).collect();
         let mut apart = inputs.clone();
         let late = draw.below(2 * self.streams.len());
         if let Some(delay) = self.delays.get_mut(late) {
             self.streams[late].memset_zeros(delay).expect("a clearing");
         }
         let in_place = draw.below(2) == 0;
-        let range = begin..begin + n;
+        let views: Vec<_> = inputs.iter().enumerate().map(|(rank, input)| input.slice(range(rank))).collect();
         let done = if in_place {
-            let mut outs: Vec<_> = inputs.iter_mut().map(|out| out.slice_mut(range.clone())).collect();
+            drop(views);
+            let mut outs: Vec<_> =
+                inputs.iter_mut().enumerate().map(|(rank, out)| out.slice_mut(range(rank))).collect();
             self.ranks.all_reduce_in_place(route, &mut outs.iter_mut().collect::<Vec<_>>())
         } else {
-            let views: Vec<_> = inputs.iter().map(|input| input.slice(range.clone())).collect();
-            let mut outs: Vec<_> = apart.iter_mut().map(|out| out.slice_mut(range.clone())).collect();
+            let mut outs: Vec<_> = apart.iter_mut().enumerate().map(|(rank, out)| out.slice_mut(range(rank))).collect();
             self.ranks.all_reduce(route, &views.iter().collect::<Vec<_>>(), &mut outs.iter_mut().collect::<Vec<_>>())
         };
         done.expect("operands that are right");
         let expected = expected(op, &values);
+        let what =
+            format!("{op} of {n} {} by {route:?} from {begin} on, {step} more a rank, in place {in_place}", T::NAME);
         for (rank, stream) in self.streams.iter().enumerate() {
             let left = stream.clone_dtoh(&if in_place { &inputs } else { &apart }[rank]).expect("a copy");
             let is_right = |(a, b): (&T, &T)| a.bits() == b.bits() || a.to().is_nan() && b.to().is_nan();
-            let what = format!("{op} of {n} {} by {route:?} from {begin} on, in place {in_place}", T::NAME);
-            assert!(
-                left[begin..begin + n].iter().zip(&expected).all(is_right),
-                "{what}: rank {rank} has another result"
-            );
-            let around = left[..begin].iter().chain(&left[begin + n..]);
-            assert!(around.into_iter().all(|x| x.to() == 7.0), "{what}: rank {rank} wrote beside its results");
+            let right = left[range(rank)].iter().zip(&expected).all(is_right);
+            assert!(right, "{what}: rank {rank} has another result");
+            let mut around = left[..range(rank).start].iter().chain(&left[range(rank).end..]);
+            assert!(around.all(|x| x.to() == 7.0), "{what}: rank {rank} wrote beside its results");
         }
     }
 }
