@@ -51,7 +51,7 @@ impl Element for bf16 {
     }
 }
 
-/// One case: ranks, elements, how far behind an aligned address arrays begin, in elements, whether results take the input's place, and
+/// One case: ranks, elements, how far behind an aligned address arrays begin, in elements (on odd ranks one more, if at all), whether results take the input's place, and
 /// whether every other call is of nothing.
 #[derive(Debug, Clone, Copy)]
 struct Case {
@@ -113,6 +113,7 @@ fn upload<T: Scalar>(peers: &Peers, name: &str, values: impl Fn(usize) -> Vec<T>
 /// Makes `CALLS` calls on each rank, all ranks at once, by these routes in turn. A wrong kernel is launched in place of the first one's.
 fn run<T: Element>(routes: &[Route], wrong: Option<&str>, op: Op, case: Case, checks: Checks) -> Left<T> {
     let Case { ranks, n, begin, in_place, has_gaps, schedule } = case;
+    let begin = |rank: usize| if begin > 0 { begin + rank % 2 } else { 0 };
     let peers = Peers::simulated(ranks as u32, SimOptions { schedule, checks, ..SimOptions::default() }).unwrap();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate lies in the workspace");
     let source = KernelSource::in_root(root, SLUG);
@@ -124,22 +125,23 @@ fn run<T: Element>(routes: &[Route], wrong: Option<&str>, op: Op, case: Case, ch
         [("stage", room.stage), ("words", room.words), ("flags", room.flags), ("calls", room.calls)]
             .map(|(name, bytes)| zeros(name, bytes));
     let input = |call: usize| {
-        let values = move |rank| (0..begin + n).map(|i| element(op, call, rank, i.wrapping_sub(begin))).collect();
+        let values =
+            move |rank| (0..begin(rank) + n).map(|i| element(op, call, rank, i.wrapping_sub(begin(rank)))).collect();
         upload::<T>(&peers, "in", values)
     };
     let inputs: Vec<Vec<Buffer<T>>> = (1..=CALLS).map(input).collect();
     let apart: Vec<Vec<Buffer<T>>> =
-        (0..CALLS).map(|_| upload(&peers, "out", |_| vec![T::narrow(-7.0); begin + n])).collect();
+        (0..CALLS).map(|_| upload(&peers, "out", |rank| vec![T::narrow(-7.0); begin(rank) + n])).collect();
     let outs = if in_place { &inputs } else { &apart };
-    let behind = |buffer: &Buffer<T>| {
-        let (address, bytes) = (buffer.address() + (begin * T::BYTES) as u64, (n * T::BYTES) as u64);
+    let behind = |rank: usize, buffer: &Buffer<T>| {
+        let (address, bytes) = (buffer.address() + (begin(rank) * T::BYTES) as u64, (n * T::BYTES) as u64);
         Memory { address, bytes }
     };
     let whole = |buffer: &Buffer<u32>| Memory { address: buffer.address(), bytes: buffer.bytes() };
     let launches = (0..CALLS).map(|call| {
         let share = |rank: usize| Share {
-            input: behind(&inputs[call][rank]),
-            out: behind(&outs[call][rank]),
+            input: behind(rank, &inputs[call][rank]),
+            out: behind(rank, &outs[call][rank]),
             stage: whole(&stage[rank]),
             words: whole(&words[rank]),
             flags: whole(&flags[rank]),
@@ -161,8 +163,8 @@ fn run<T: Element>(routes: &[Route], wrong: Option<&str>, op: Op, case: Case, ch
     let calls: Vec<Vec<Call<'_>>> = (0..ranks).map(|rank| (0..CALLS).map(|at| call(rank, at)).collect()).collect();
     let reports = peers.launch(&calls).unwrap();
     let download = |outs: &Vec<Buffer<T>>| {
-        let each = peers.devices().iter().zip(outs);
-        each.map(|(device, out)| device.download(out).unwrap().split_off(begin)).collect()
+        let each = peers.devices().iter().zip(outs).enumerate();
+        each.map(|(rank, (device, out))| device.download(out).unwrap().split_off(begin(rank))).collect()
     };
     // Two words of each number, and first those of routes that meet.
     let counted = peers.devices().iter().zip(&counts).map(|(device, counts)| {
