@@ -25,6 +25,8 @@ pub use self::gathered::Gathered;
 pub use self::launch::launch_kernel;
 use self::launch::{Function, failed};
 pub use self::ranks::Ranks;
+#[doc(hidden)]
+pub use self::ranks::reach_each_other;
 pub use self::workspace::Workspace;
 use crate::card::Card;
 use crate::element::Type;
