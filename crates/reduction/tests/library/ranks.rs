@@ -73,7 +73,7 @@ impl Draw {
         (self.next() % end as u64) as usize
     }
 
-    /// Of any size and sign; now and then a NaN.
+    /// Element of any size and sign; now and then a NaN.
     fn element<T: Number>(&mut self) -> T {
         let bits = self.next();
         let scale = [1.0, 1e-4, 3e3, f32::NAN][if bits.is_multiple_of(4096) { 3 } else { (bits >> 20) as usize % 3 }];

@@ -24,7 +24,7 @@ pub struct Bench {
     pub streams: Vec<Arc<CudaStream>>,
     pub comms: Vec<nccl::Comm>,
     pub rounds: usize,
-    /// What is cleared before a graph begins, on each GPU.
+    /// Bytes that are cleared before a graph begins, on each GPU.
     busy: Vec<CudaSlice<u8>>,
 }
 
