@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Runs the library's all-reduce on the GPUs of one machine: random calls that are judged, times beside NCCL and torch's symmetric memory,
-# and what the link does.
+# Runs the library's all-reduce and chapter 14 on the GPUs of one machine: random calls that are judged, times beside NCCL and torch's
+# symmetric memory, and what the link does.
 #
 # Usage: scripts/gpu_all_reduce.sh OUT [BIN]
 #   OUT    folder for what comes out; made if it is not there
-#   BIN    folder with `library` (the suite) and `beside-nccl`, default target/release/peers; build them first, on any machine:
+#   BIN    folder with `library` and `device` (two suites), `ch14-all-reduce` and `beside-nccl`, default target/release/peers; build them first, on
+#          any machine:
 #          scripts/gpu_all_reduce.sh --build
 #   CALLS  in the environment: random calls, default 10000
 #   ROUNDS in the environment: how often each case is timed, default 31
@@ -16,23 +17,29 @@ set -euo pipefail
 if [[ ${1:-} == --build ]]; then
     bin=target/release/peers
     mkdir -p "$bin"
-    suite=$(cargo test --release --package reduction --test library --no-run 2>&1 | sed -n 's/.*Executable .*(\(.*\))/\1/p')
-    cp "$suite" "$bin/library"
+    for suite in reduction:library device:device; do
+        built=$(cargo test --release --package "${suite%:*}" --test "${suite#*:}" --no-run 2>&1 | sed -n 's/.*Executable .*(\(.*\))/\1/p')
+        cp "$built" "$bin/${suite#*:}"
+    done
+    cargo build --release --package ch14-all-reduce
+    cp target/release/ch14-all-reduce "$bin/"
     (cd crates/reduction/examples/beside-nccl && cargo build --release --target-dir ../../../../target/beside-nccl)
     cp target/beside-nccl/release/beside-nccl "$bin/"
     find "$bin" -maxdepth 1 -type f -exec strip {} +
     exit 0
 fi
 if [[ $# -lt 1 || $# -gt 2 || $1 == -* ]]; then
-    sed -n '2,14s/^# \{0,1\}//p' "$0"
+    sed -n '2,15s/^# \{0,1\}//p' "$0"
     exit 2
 fi
 out=$1
 bin=${2:-target/release/peers}
-if [[ ! -x $bin/library || ! -x $bin/beside-nccl ]]; then
-    echo "gpu_all_reduce.sh: $bin/library or $bin/beside-nccl is not there; build them with scripts/gpu_all_reduce.sh --build" >&2
-    exit 2
-fi
+for program in library device ch14-all-reduce beside-nccl; do
+    if [[ ! -x $bin/$program ]]; then
+        echo "gpu_all_reduce.sh: $bin/$program is not there; build it with scripts/gpu_all_reduce.sh --build" >&2
+        exit 2
+    fi
+done
 mkdir -p "$out"
 source "$(dirname "$0")/steps.sh"
 export NCCL_NVLS_ENABLE=0 TORCH_SYMM_MEM_DISABLE_MULTICAST=1
@@ -47,6 +54,9 @@ fi
 
 attempt "the link's shape" 20 bash -c 'nvidia-smi topo -m > "$1"; nvidia-smi --query-gpu=name,driver_version,clocks.max.sm --format=csv >> "$1"' topology "$out/topology.txt"
 attempt "a few calls" 60 bash -c 'REDUCTION_ON_GPU=1 RANKS_CALLS=40 "$1" --test-threads=1 --nocapture ranks:: > "$2" 2>&1' few "$bin/library" "$out/few.txt"
+attempt "peers" 60 bash -c '"$1" --test-threads=1 --nocapture peers:: > "$2" 2>&1' peers "$bin/device" "$out/peers.txt"
+attempt "chapter 14" 120 bash -c '"$1" --device gpu > "$2" 2>&1 && "$1" --device gpu --json > "$3"' chapter "$bin/ch14-all-reduce" \
+    "$out/ch14-all-reduce.txt" "$out/ch14-all-reduce.json"
 attempt "beside NCCL" 200 bash -c '"$1" "$2" > "$3" 2> "$4"' beside "$bin/beside-nccl" "${ROUNDS:-31}" "$out/nccl.jsonl" "$out/nccl.txt"
 gpus=$(nvidia-smi --list-gpus | wc -l)
 if has_torch; then

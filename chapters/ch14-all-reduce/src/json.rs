@@ -44,7 +44,7 @@ fn run(shown: &Shown<'_>, tried: &Tried) -> Value {
         "result": place.map(|place| Number::F32(place.result).json()),
         "expected": place.map(|place| Number::F32(place.expected).json()),
         "rank": place.map(|place| place.rank),
-        "call": place.map(|place| place.call),
+        "call": place.map(|place| place.call + 1),
         "index": place.map(|place| place.index),
         "wrong": run.verdict.wrong,
         "judged": run.verdict.judged,

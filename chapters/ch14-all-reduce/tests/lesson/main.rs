@@ -130,6 +130,7 @@ fn the_object_has_the_keys_of_other_chapters() {
     let object = PROGRAM.json(&["--ranks", "3", "--n", "2^8", "--seed", "7"]);
     assert_eq!((&object["chapter"], &object["device"]), (&"ch14-all-reduce".into(), &"simulator".into()));
     assert_eq!((&object["seed"], &object["schedule"]), (&7.into(), &"independent".into()));
+    assert_eq!((&object["runs"][0]["call"], &object["runs"][0]["index"]), (&1.into(), &0.into()));
     assert_eq!((&object["route"], object["devices"].as_array().map(Vec::len)), (&"low_latency".into(), Some(3)));
     let run = &object["runs"][0];
     for key in [
@@ -153,6 +154,26 @@ fn the_object_has_the_keys_of_other_chapters() {
     }
     let other = PROGRAM.json(&["--ranks", "3", "--n", "2^8", "--seed", "8"]);
     assert_ne!(other["runs"][0]["result"], run["result"], "the seed decides the numbers");
+}
+
+/// Where there are GPUs that reach each other: every route is right and has a time.
+#[test]
+fn gpus_have_the_bits_and_a_clock() {
+    let args = ["--device", "gpu", "--json", "--n", "10_007"];
+    let ended = lab::trial::program(PROGRAM.exe, &lab::session::built_root(), &args).expect("the program starts");
+    if ended.status == 2 && ended.err.contains("cannot be had") {
+        return println!("skipped: {}", ended.err);
+    }
+    assert_eq!(ended.status, 0, "{}{}", ended.out, ended.err);
+    let object: Value = serde_json::from_str(&ended.out).expect("it is JSON");
+    let runs = object["runs"].as_array().expect("a list");
+    for route in ROUTES {
+        let run = named(runs, route);
+        assert!(run["ok"] == true && run["time_us"].as_f64() > Some(0.0) && run["gb_per_s"].is_number(), "{run:#}");
+    }
+    for wrong in RACES {
+        assert!(named(runs, wrong)["time_us"].is_null(), "a wrong kernel has no time");
+    }
 }
 
 #[test]
