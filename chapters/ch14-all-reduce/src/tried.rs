@@ -115,7 +115,7 @@ fn unseen(announced: Announced, problem: &Problem, checks: Option<Checks>) -> Op
         _ if ranks == 1 => Some("one rank waits for no other"),
         _ if n == 0 => Some("there is nothing to add"),
         (Announced::OtherBits, _) if ranks == 2 => {
-            Some("two numbers have the same sum in either order; --ranks 4 shows it")
+            Some("two numbers have the same sum in either order; --device sim --ranks 4 shows it")
         }
         (Announced::Race, None) => {
             Some("GPUs report no races: it may be right or wrong, today or on another machine; --device sim finds it")

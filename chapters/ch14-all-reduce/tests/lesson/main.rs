@@ -81,7 +81,7 @@ fn the_text_says_what_crosses_the_links_and_what_was_found() {
             "✓ two_shot_push all ranks have the bits of the 4,096 sums in the order of ranks",
             "4 calls: 2 ranks x 2 blocks x 512 threads",
             "✗ as announced: global-race between two devices",
-            "two numbers have the same sum in either order; --ranks 4 shows it",
+            "two numbers have the same sum in either order; --device sim --ranks 4 shows it",
             "found in device_scope error[global-race]: reads flags[2] of device 0 while device 1 may still be writing it",
             "ptx_peer_ld_bytes 16,384 0 8,192 0 0",
             "link_bytes 16,384 16,384 16,384 16,384 32,768",
