@@ -38,6 +38,8 @@ metrics=$(IFS=,; echo \
 chapters=()
 for folder in chapters/*/; do
     chapter=$(basename "$folder")
+    # A chapter whose page is not there yet has no records either.
+    [[ -f $folder/exercises.toml ]] || continue
     [[ -z ${CHAPTERS:-} || " $CHAPTERS " == *" $chapter "* ]] || continue
     if [[ ! -x $bin/$chapter ]]; then
         echo "gpu.sh: $bin/$chapter is not there; build it with cargo build --release -p $chapter" >&2

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Runs the library's all-reduce on the GPUs of one machine: random calls that are judged, times beside NCCL and torch's symmetric memory,
-# and what the link does.
+# Runs the library's all-reduce and chapter 14 on the GPUs of one machine: random calls that are judged, times beside NCCL and torch's
+# symmetric memory, and what the link does.
 #
 # Usage: scripts/gpu_all_reduce.sh OUT [BIN]
 #   OUT    folder for what comes out; made if it is not there
-#   BIN    folder with `library` (the suite) and `beside-nccl`, default target/release/peers; build them first, on any machine:
+#   BIN    folder with `library` and `device` (two suites), `ch14-all-reduce` and `beside-nccl`, default target/release/peers; build them first, on
+#          any machine:
 #          scripts/gpu_all_reduce.sh --build
 #   CALLS  in the environment: random calls, default 10000
 #   ROUNDS in the environment: how often each case is timed, default 31
@@ -18,8 +19,12 @@ set -euo pipefail
 if [[ ${1:-} == --build ]]; then
     bin=target/release/peers
     mkdir -p "$bin"
-    suite=$(cargo test --release --package reduction --test library --no-run 2>&1 | sed -n 's/.*Executable .*(\(.*\))/\1/p')
-    cp "$suite" "$bin/library"
+    for suite in reduction:library device:device; do
+        built=$(cargo test --release --package "${suite%:*}" --test "${suite#*:}" --no-run 2>&1 | sed -n 's/.*Executable .*(\(.*\))/\1/p')
+        cp "$built" "$bin/${suite#*:}"
+    done
+    cargo build --release --package ch14-all-reduce
+    cp target/release/ch14-all-reduce "$bin/"
     cargo build --release --package reduction --example 09-all-reduce
     cp target/release/examples/09-all-reduce "$bin/"
     (cd crates/reduction/examples/beside-nccl && cargo build --release --target-dir ../../../../target/beside-nccl)
@@ -28,15 +33,17 @@ if [[ ${1:-} == --build ]]; then
     exit 0
 fi
 if [[ $# -lt 1 || $# -gt 2 || $1 == -* ]]; then
-    sed -n '2,16s/^# \{0,1\}//p' "$0"
+    sed -n '2,17s/^# \{0,1\}//p' "$0"
     exit 2
 fi
 out=$1
 bin=${2:-target/release/peers}
-if [[ ! -x $bin/library || ! -x $bin/beside-nccl ]]; then
-    echo "gpu_all_reduce.sh: $bin/library or $bin/beside-nccl is not there; build them with scripts/gpu_all_reduce.sh --build" >&2
-    exit 2
-fi
+for program in library device ch14-all-reduce beside-nccl 09-all-reduce; do
+    if [[ ! -x $bin/$program ]]; then
+        echo "gpu_all_reduce.sh: $bin/$program is not there; build it with scripts/gpu_all_reduce.sh --build" >&2
+        exit 2
+    fi
+done
 mkdir -p "$out"
 source "$(dirname "$0")/steps.sh"
 export NCCL_NVLS_ENABLE=0 TORCH_SYMM_MEM_DISABLE_MULTICAST=1
@@ -61,6 +68,9 @@ for ((ranks = 2; ranks <= gpus; ranks *= 2)); do
             "$ranks" "$(dirname "$0")/torch_all_reduce.py" "$out/cases.jsonl" "$out/torch.txt"
     fi
 done
+attempt "chapter 14" 60 bash -c '"$1" --device gpu > "$2" 2>&1 && "$1" --device gpu --n 2^24 --json > "$3"' chapter "$bin/ch14-all-reduce" \
+    "$out/ch14-all-reduce.txt" "$out/ch14-all-reduce.json"
+attempt "peers" 30 bash -c '"$1" --test-threads=1 --nocapture peers:: > "$2" 2>&1' peers "$bin/device" "$out/peers.txt"
 attempt "${CALLS:-10000} random calls" 120 bash -c 'REDUCTION_ON_GPU=1 RANKS_CALLS=$1 "$2" --test-threads=1 ranks::any > "$3" 2>&1' random \
     "${CALLS:-10000}" "$bin/library" "$out/random.txt"
 attempt "memcheck" 60 bash -c 'REDUCTION_ON_GPU=1 RANKS_CALLS=40 compute-sanitizer --tool memcheck --error-exitcode 9 "$1" --test-threads=1 ranks:: > "$2" 2>&1' \

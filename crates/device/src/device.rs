@@ -119,6 +119,11 @@ impl Device {
         Ok(Device { kind: Kind::Sim(Sim::new(sim)), description: Description::simulator(why) })
     }
 
+    /// A GPU that was opened.
+    pub(crate) fn opened((gpu, description): (Gpu, Description)) -> Device {
+        Device { kind: Kind::Gpu(gpu), description }
+    }
+
     /// A device of the simulator; `why` says why it was taken.
     pub(crate) fn simulated(sim: Sim, why: &str) -> Device {
         Device { kind: Kind::Sim(sim), description: Description::simulator(why.to_owned()) }
@@ -129,6 +134,14 @@ impl Device {
         match &self.kind {
             Kind::Sim(sim) => Some(sim),
             Kind::Gpu(_) => None,
+        }
+    }
+
+    /// The GPU behind it, unless it is the simulator.
+    pub(crate) fn gpu(&self) -> Option<&Gpu> {
+        match &self.kind {
+            Kind::Gpu(gpu) => Some(gpu),
+            Kind::Sim(_) => None,
         }
     }
 
@@ -502,7 +515,7 @@ fn place<T: Scalar>(buffer: &Buffer<T>) -> Result<(u64, usize), Error> {
 }
 
 /// A call as a GPU takes it.
-fn prepare_gpu<'a>(call: &'a Call<'_>) -> Result<PreparedLaunch<'a>, Error> {
+pub(crate) fn prepare_gpu<'a>(call: &'a Call<'_>) -> Result<PreparedLaunch<'a>, Error> {
     match &call.module.code {
         Code::Gpu(code) => Ok((code, call.kernel, allowed(call), prepare(call)?)),
         Code::Sim => Err(Error::OtherDevice { name: call.module.slug.clone() }),

@@ -137,7 +137,16 @@ pub enum Error {
         problem: String,
     },
 
-    /// More devices than a simulation has.
+    /// Fewer GPUs than are needed.
+    #[error("{needed} GPUs are needed, and the driver shows {have}")]
+    FewGpus {
+        /// GPUs that were asked for, or the fewest that would do.
+        needed: u32,
+        /// GPUs that are here.
+        have: u32,
+    },
+
+    /// More devices than a simulation has, or none.
     #[error("{count} simulated devices: {problem}")]
     NoSuchDevices {
         /// Devices that were asked for.

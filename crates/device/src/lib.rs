@@ -43,4 +43,5 @@ pub use scalar::Scalar;
 pub use source::{KernelSource, all_entry_hashes, listing};
 pub use stamp::{Stamp, code_sha256, entry_hashes, sha256, up_to_date};
 
+pub use simt::counters::{Metric, PEER_METRICS};
 pub use simt::{Check, Checks, Code, Counters, Fault, LineCounters, Note, NoteKind, Schedule, Site};

@@ -303,7 +303,10 @@ impl Args {
 }
 
 /// `1000003`, `1_000_003` or `2^20`, for every option that takes a number.
-fn whole<T: TryFrom<u64>>(text: &str) -> std::result::Result<T, String> {
+///
+/// # Errors
+/// A text that is no whole number, or one that is too large.
+pub fn whole<T: TryFrom<u64>>(text: &str) -> std::result::Result<T, String> {
     let wrong = || "expected a whole number, such as 256, 1_000_003 or 2^20".to_owned();
     let too_large = || format!("the number is too large: it must fit into {} bits", 8 * size_of::<T>());
     let digits = |text: &str| {
@@ -341,7 +344,7 @@ pub fn types() -> impl TypedValueParser<Value = Type> {
 }
 
 /// One of `all`, by its name.
-fn named<T: Copy + Send + Sync + 'static>(
+pub fn named<T: Copy + Send + Sync + 'static>(
     all: &'static [T],
     name: fn(T) -> &'static str,
     about: fn(T) -> &'static str,
@@ -353,7 +356,10 @@ fn named<T: Copy + Send + Sync + 'static>(
 }
 
 /// Parses the number of seeds: at least one, and few enough to wait for.
-fn seeds(text: &str) -> std::result::Result<u64, String> {
+///
+/// # Errors
+/// Another text.
+pub fn seeds(text: &str) -> std::result::Result<u64, String> {
     let seeds = whole(text)?;
     if (1..=1 << 32).contains(&seeds) { Ok(seeds) } else { Err("it is a number from 1 to 2^32".to_owned()) }
 }

@@ -31,7 +31,12 @@ const GPU_N: u64 = 1 << 24;
 /// The program of a chapter: reads the command line, runs, verifies, prints. Its exit status is the process's: 0 if
 /// every variant came out as the lesson says, 1 if not, 2 for what could not be run.
 pub fn main(chapter: &Chapter) -> ExitCode {
-    match execute(chapter, std::env::args_os()) {
+    finish(execute(chapter, std::env::args_os()))
+}
+
+/// Prints what a program made, and returns its exit status: its own, or 2 for what could not be run.
+pub fn finish(ended: std::result::Result<Output, Stop>) -> ExitCode {
+    match ended {
         Ok(output) => printed(print(&output.text), output.status),
         Err(Stop::Clap(error)) => printed(error.print(), error.exit_code().clamp(0, 255) as u8),
         Err(Stop::Error(error)) => {
@@ -64,15 +69,19 @@ fn printed(result: std::io::Result<()>, status: u8) -> ExitCode {
 }
 
 /// Output of the program, and its exit status.
-pub(crate) struct Output {
+pub struct Output {
+    /// What goes to standard output.
     pub text: String,
+    /// 0, or 1 where something came out other than the lesson says.
     pub status: u8,
 }
 
 /// Why the program ends before it has run anything.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub enum Stop {
+    /// A command line that is refused, or `--help`.
     Clap(clap::Error),
+    /// What could not be run, and why.
     Error(Error),
 }
 

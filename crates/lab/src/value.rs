@@ -132,7 +132,7 @@ fn shortest(v: f64) -> Value {
 }
 
 /// A JSON number, or a string (`"NaN"`, `"inf"`) for what JSON cannot write.
-pub(crate) fn json_number(v: f64) -> serde_json::Value {
+pub fn json_number(v: f64) -> serde_json::Value {
     serde_json::Number::from_f64(v).map_or_else(|| v.to_string().into(), serde_json::Value::Number)
 }
 

@@ -401,7 +401,7 @@ mod tests {
         let call = group.call(Route::LowLatency, 7).unwrap();
         let words = call.launch(0, &shares).unwrap();
         assert_eq!((words.numbers, &words.arrays[16..24]), ([0, 3, 250, 750, 132], &of(4)[..]));
-        assert_eq!(words.arrays[32], 1 << 40 | 6 << 36 | 132 * 8, "its calls count apart");
+        assert_eq!(words.arrays[32], 1 << 40 | 6 << 36 | (132 * 8), "its calls count apart");
         assert_eq!(call.kernel(), "low_latency_maximum_bf16");
     }
 

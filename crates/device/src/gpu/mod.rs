@@ -6,6 +6,7 @@
 mod driver;
 mod host;
 mod module;
+mod several;
 mod time;
 
 use std::sync::{Arc, OnceLock};
@@ -18,6 +19,7 @@ use crate::{Card, Description, Error, Foreign, Geometry};
 
 pub(crate) use driver::{describe_all, driver};
 pub(crate) use module::{GpuModule, Image};
+pub(crate) use several::{launch_together, open_several, time_together};
 
 /// More dynamic shared memory than this, a kernel must be allowed first.
 const SHARED_BYTES_WITHOUT_LEAVE: u32 = 48 << 10;
@@ -83,15 +85,21 @@ impl Gpu {
             0 => "an NVIDIA driver and a GPU are here".to_string(),
             more => format!("an NVIDIA driver and {} GPUs are here, and the first is taken", more + 1),
         };
+        Ok((Gpu::numbered(0)?, description))
+    }
+
+    /// Opens the GPU with this number among those that the driver shows.
+    fn numbered(number: usize) -> Result<Gpu, Error> {
         let open = |error| driver::failed("open the GPU", error);
-        let context = CudaContext::new(0).map_err(open)?;
-        // SAFETY: every array is allocated, used and freed on the one stream made below, which orders all accesses.
+        let context = CudaContext::new(number).map_err(open)?;
+        // SAFETY: every array is allocated, used and freed on the one stream made below, which orders all accesses. Peers
+        // touch it in launches alone that the host waits for on all of them.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(open)?;
         let (major, minor) = context.compute_capability().map_err(open)?;
         let arch = (10 * major + minor).unsigned_abs();
         let whole = card::without_clusters(&context).map_err(|error| driver::failed("describe the GPU", error))?;
-        Ok((Gpu { context, stream, arch, whole, card: OnceLock::new() }, description))
+        Ok(Gpu { context, stream, arch, whole, card: OnceLock::new() })
     }
 
     /// Facts about it that plans may use.

@@ -42,6 +42,11 @@ impl GpuModule {
         }
     }
 
+    /// Returns whether it was loaded into this context.
+    pub(super) fn is_in(&self, context: &Arc<CudaContext>) -> bool {
+        self.context == *context
+    }
+
     /// The kernel's handle, valid as long as the module.
     pub(super) fn function(&self, kernel: &str) -> Result<sys::CUfunction, Error> {
         let failed = |error| failed(&format!("find the kernel {kernel}"), error);

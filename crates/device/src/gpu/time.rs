@@ -94,7 +94,7 @@ impl Gpu {
     }
 
     /// Records the launches into a graph, without running them.
-    fn capture(&self, launches: &[Prepared<'_>]) -> Result<CudaGraph, Error> {
+    pub(super) fn capture(&self, launches: &[Prepared<'_>]) -> Result<CudaGraph, Error> {
         let failed = |error| driver::failed("capture the launches", error);
         let functions = Gpu::functions(launches)?;
 
@@ -135,7 +135,12 @@ impl Gpu {
     }
 
     /// Nothing is waited for between replays: the host runs ahead, and the events lie close around the graph.
-    fn replay_between(&self, graph: &CudaGraph, begin: &CudaEvent, end: &CudaEvent) -> Result<(), DriverError> {
+    pub(super) fn replay_between(
+        &self,
+        graph: &CudaGraph,
+        begin: &CudaEvent,
+        end: &CudaEvent,
+    ) -> Result<(), DriverError> {
         begin.record(&self.stream)?;
         graph.launch()?;
         end.record(&self.stream)

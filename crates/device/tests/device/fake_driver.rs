@@ -20,7 +20,7 @@ use device::{
 const N: u32 = 1000;
 const BLOCK: u32 = 256;
 
-fn repository() -> &'static Path {
+pub(crate) fn repository() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
@@ -56,9 +56,14 @@ fn driver_folder() -> Option<&'static Path> {
 
 /// Output of [`child`] under a driver with these failures; `nvrtc` says whether it may use the installed NVRTC.
 fn output(failures: &str, nvrtc: bool) -> Option<String> {
+    output_of("fake_driver::child", failures, nvrtc)
+}
+
+/// Output of an ignored test of this program under a driver with these failures.
+pub(crate) fn output_of(child: &str, failures: &str, nvrtc: bool) -> Option<String> {
     let folder = driver_folder()?;
     let output = Command::new(std::env::current_exe().expect("this program"))
-        .args(["fake_driver::child", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+        .args([child, "--exact", "--ignored", "--nocapture", "--test-threads=1"])
         .env("LD_LIBRARY_PATH", folder)
         .env("FAKE_CUDA", failures)
         .env("FAKE_NVRTC", if nvrtc { "1" } else { "" })

@@ -2,6 +2,7 @@
 
 mod all_reduce;
 mod fake_driver;
+mod fake_peers;
 mod launching;
 mod loading;
 mod peers;

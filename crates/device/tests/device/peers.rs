@@ -1,6 +1,6 @@
 //! Several devices of the simulator behind one door.
 
-use device::{Arg, Call, Code, DeviceAddress, Geometry, Peers, SimOptions};
+use device::{Arg, Call, Choice, Code, DeviceAddress, Error, Geometry, Peers, SimOptions};
 
 /// Copies a word from where `from` points to, and sets and awaits flags between devices.
 const PTX: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
@@ -41,4 +41,79 @@ fn devices_that_are_not_there_are_refused() {
     let peers = Peers::simulated(2, SimOptions::default()).unwrap();
     let message = peers.launch(&[vec![], vec![], vec![]]).unwrap_err().to_string();
     assert_eq!(message, "2 simulated devices: launches were given for 3");
+}
+
+#[test]
+fn devices_are_opened_by_choice() {
+    let open = |choice, count| Peers::open(choice, count, SimOptions::default());
+    let simulated = open(Choice::Sim, None).unwrap();
+    assert_eq!(simulated.devices().len(), 2);
+    assert_eq!(simulated.devices()[1].description().why, "--device sim was asked for");
+    assert_eq!(open(Choice::Sim, Some(5)).unwrap().devices().len(), 5);
+    for choice in [Choice::Sim, Choice::Auto, Choice::Gpu] {
+        let message = open(choice, Some(0)).unwrap_err().to_string();
+        assert_eq!(message, "0 simulated devices: one at least is needed");
+    }
+    // More GPUs than any machine has.
+    match open(Choice::Gpu, Some(30)) {
+        Err(Error::GpuAskedFor { why }) => {
+            assert!(matches!(*why, Error::FewGpus { needed: 30, .. } | Error::NoDriver | Error::NoGpu { .. }), "{why}");
+        }
+        other => panic!("{other:?}"),
+    }
+    let fallen_back = open(Choice::Auto, Some(30)).unwrap();
+    assert!(!fallen_back.are_gpus() && fallen_back.devices().len() == 30);
+    assert!(fallen_back.devices()[0].description().why.ends_with("so the simulator runs"));
+}
+
+#[test]
+fn the_simulator_has_no_time_and_nothing_is_refused_without_one() {
+    let peers = Peers::simulated(2, SimOptions::default()).unwrap();
+    let modules: Vec<_> = peers.devices().iter().map(|device| device.load_ptx("pass.ptx", PTX).unwrap()).collect();
+    let call = |rank: usize| {
+        let args = vec![Arg::Words(vec![0; 3]), Arg::U32(0)];
+        Call { module: &modules[rank], kernel: "pass_on", geometry: Geometry::linear(1, 1), args }
+    };
+    assert_eq!(peers.time(&[vec![call(0)], vec![call(1)]], 3).unwrap(), None);
+    for (calls, replays) in [(vec![], 3), (vec![vec![call(0)]], 3), (vec![vec![call(0)], vec![]], 3)] {
+        assert!(matches!(peers.time(&calls, replays), Err(Error::NothingToTime)));
+    }
+    assert!(matches!(peers.time(&[vec![call(0)], vec![call(1)]], 0), Err(Error::NothingToTime)));
+}
+
+/// On GPUs, where there are several: a flag goes round among them, and its clock runs.
+#[test]
+fn gpus_wait_for_each_other_too() {
+    let peers = match Peers::open(Choice::Gpu, None, SimOptions::default()) {
+        Ok(peers) => peers,
+        Err(error) => return println!("skipped: {error}"),
+    };
+    let modules: Vec<_> = peers.devices().iter().map(|device| device.load_ptx("pass.ptx", PTX).unwrap()).collect();
+    let words: Vec<_> = peers.devices().iter().map(|device| device.upload("word", &[0u32]).unwrap()).collect();
+    let ranks = words.len();
+    let call = |rank: usize| {
+        let addresses = vec![words[rank].address(), words[(rank + 1) % ranks].address(), 0];
+        let args = vec![Arg::Words(addresses), Arg::U32(rank as u32)];
+        Call { module: &modules[rank], kernel: "pass_on", geometry: Geometry::linear(1, 1), args }
+    };
+    peers.launch(&(0..ranks).map(|rank| vec![call(rank)]).collect::<Vec<_>>()).unwrap();
+    let left = peers.devices().iter().zip(&words).map(|(device, word)| device.download(word).unwrap()[0]);
+    let expected = (0..ranks as u32).map(|rank| if rank == 0 { ranks as u32 } else { rank });
+    assert_eq!(left.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+
+    // Each rank finds its own number already, and so may be replayed.
+    let words: Vec<_> = peers.devices().iter().map(|device| device.upload("word", &[0u32; 2]).unwrap()).collect();
+    let alone = |rank: usize| {
+        let args =
+            vec![Arg::Words(vec![words[rank].address(), words[(rank + 1) % ranks].address() + 4, 0]), Arg::U32(0)];
+        Call { module: &modules[rank], kernel: "pass_on", geometry: Geometry::linear(1, 1), args }
+    };
+    let calls: Vec<Vec<Call<'_>>> = (0..ranks).map(|rank| vec![alone(rank), alone(rank)]).collect();
+    let timing = peers.time(&calls, 5).unwrap().expect("GPUs have a clock");
+    assert!(timing.median_us > 0.0 && (timing.replays, timing.calls) == (5, 2), "{timing:?}");
+    let other = |rank: usize| Call { module: &modules[(rank + 1) % ranks], ..call(rank) };
+    if ranks > 1 {
+        let refused = peers.launch(&(0..ranks).map(|rank| vec![other(rank)]).collect::<Vec<_>>());
+        assert!(matches!(refused, Err(Error::OtherDevice { .. })));
+    }
 }

@@ -27,6 +27,8 @@ pub use self::launch::launch_kernel;
 use self::launch::{Function, failed};
 pub use self::members::Member;
 pub use self::ranks::Ranks;
+#[doc(hidden)]
+pub use self::ranks::reach_each_other;
 pub use self::workspace::Workspace;
 use crate::card::Card;
 use crate::element::Type;

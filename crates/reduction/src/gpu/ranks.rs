@@ -260,7 +260,10 @@ impl Rank {
 }
 
 /// Lets each device reach the memory of all others: what was allocated plainly, and what came from its default pool.
-fn reach_each_other(streams: &[Arc<CudaStream>]) -> Result<()> {
+///
+/// # Errors
+/// [`Error::NoPeerAccess`] for devices that do not reach each other, or one that is named twice; [`Error::Driver`].
+pub fn reach_each_other(streams: &[Arc<CudaStream>]) -> Result<()> {
     let open = |error| failed("let devices reach each other's memory", error);
     for (at, from) in streams.iter().enumerate() {
         for (peer, to) in streams.iter().enumerate().filter(|&(peer, _)| peer != at) {

@@ -3,7 +3,8 @@
 //! about a GPU.
 //!
 //! `FAKE_CUDA` lists what goes wrong: `version=11080`, `no-gpu`, `out-of-memory`, `code-refused`, `ptx-too-new`,
-//! `ptx-invalid`, `launch-dies`, `no-clusters`. One kernel is known: `interleaved_modulo_i32`, one sum a block.
+//! `ptx-invalid`, `launch-dies`, `no-clusters`, `no-peers`; and `gpus=3` is the number of GPUs. One kernel is known:
+//! `interleaved_modulo_i32`, one sum a block.
 
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 use std::sync::Mutex;
@@ -34,7 +35,10 @@ struct LaunchConfig {
 
 static CAPTURING: AtomicBool = AtomicBool::new(false);
 static CAPTURED: AtomicUsize = AtomicUsize::new(0);
-/// Work given to the stream: launches L, events E, graphs G with the size.
+/// The context that is current. The tests have one thread for all work.
+static CURRENT: AtomicUsize = AtomicUsize::new(0);
+/// Work given to the stream: launches L, events E, graphs G with the size. Where there are several GPUs, their number is behind it, and
+/// there are also peers that are opened P, and waits S.
 static TIMELINE: Mutex<String> = Mutex::new(String::new());
 /// A captured graph's handle: this and the number of its nodes.
 const GRAPH: usize = 1000;
@@ -48,10 +52,44 @@ fn note(what: &str) {
     TIMELINE.lock().unwrap().push_str(what);
 }
 
+/// GPUs that there are.
+fn gpus() -> usize {
+    let list = std::env::var("FAKE_CUDA").unwrap_or_default();
+    list.split(',').find_map(|word| word.strip_prefix("gpus=")?.parse().ok()).unwrap_or(1)
+}
+
+/// Notes work of a stream. It is that of the current context, as a driver has it.
+fn note_on(stream: *mut c_void, what: &str) -> Status {
+    if stream != own(STREAM) {
+        return INVALID_VALUE;
+    }
+    note(what);
+    if gpus() > 1 {
+        note(&device_of(stream).to_string());
+    }
+    OK
+}
+
+/// Kinds of a handle, each of which has one for each GPU.
+const CONTEXT: usize = 1;
+const STREAM: usize = 2;
+const MODULE: usize = 3;
+const FUNCTION: usize = 4;
+const KINDS: usize = 16;
+
+/// The handle of a kind in the current context.
+fn own(kind: usize) -> *mut c_void {
+    handle(CURRENT.load(SeqCst) / KINDS * KINDS + kind)
+}
+
+fn device_of(handle: *mut c_void) -> usize {
+    handle.addr() / KINDS
+}
+
 /// Work of a library that is not the driver's caller: one node of a capture.
 #[unsafe(no_mangle)]
 pub extern "C" fn fake_foreign(stream: *mut c_void) -> Status {
-    if stream != handle(2) {
+    if stream != own(STREAM) {
         return INVALID_VALUE;
     }
     if CAPTURING.load(SeqCst) {
@@ -128,7 +166,7 @@ driver! {
         OK
     }
     fn cuInit(_flags: c_uint) { if wrong("no-gpu") { NO_DEVICE } else { OK } }
-    fn cuDeviceGetCount(count: *mut c_int) { *count = 1; OK }
+    fn cuDeviceGetCount(count: *mut c_int) { *count = gpus() as c_int; OK }
     fn cuDeviceGet(device: *mut c_int, ordinal: c_int) { *device = ordinal; OK }
     fn cuDeviceGetName(name: *mut c_char, room: c_int, _device: c_int) {
         let text = c"Fake GPU";
@@ -153,13 +191,36 @@ driver! {
         };
         OK
     }
-    fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, _device: c_int) { *context = handle(1); OK }
+    fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, device: c_int) {
+        *context = handle(KINDS * device as usize + CONTEXT);
+        OK
+    }
     fn cuDevicePrimaryCtxRelease_v2(_device: c_int) { OK }
-    fn cuCtxGetCurrent(context: *mut *mut c_void) { *context = handle(1); OK }
-    fn cuCtxSetCurrent(_context: *mut c_void) { OK }
-    fn cuStreamCreate(stream: *mut *mut c_void, _flags: c_uint) { *stream = handle(2); OK }
+    fn cuCtxGetCurrent(context: *mut *mut c_void) { *context = handle(CURRENT.load(SeqCst)); OK }
+    fn cuCtxSetCurrent(context: *mut c_void) { CURRENT.store(context.addr(), SeqCst); OK }
+    fn cuStreamCreate(stream: *mut *mut c_void, _flags: c_uint) { *stream = own(STREAM); OK }
     fn cuStreamDestroy_v2(_stream: *mut c_void) { OK }
-    fn cuStreamSynchronize(_stream: *mut c_void) { outside_capture!(); OK }
+    fn cuStreamSynchronize(stream: *mut c_void) {
+        outside_capture!();
+        if gpus() > 1 { note_on(stream, "S") } else { OK }
+    }
+
+    fn cuDeviceCanAccessPeer(can: *mut c_int, device: c_int, peer: c_int) {
+        *can = (device != peer && !wrong("no-peers")).into();
+        OK
+    }
+    fn cuCtxEnablePeerAccess(peer: *mut c_void, _flags: c_uint) {
+        let from = device_of(own(CONTEXT));
+        if from == device_of(peer) { return INVALID_VALUE; }
+        note(&format!("P{from}{}", device_of(peer)));
+        OK
+    }
+    fn cuDeviceGetMemPool(pool: *mut *mut c_void, device: c_int) { *pool = handle(1 + device as usize); OK }
+    fn cuMemPoolSetAccess(pool: *mut c_void, access: *const [c_int; 3], count: usize) {
+        // Memory of a device, for another, to read and to write.
+        let [1, device, 3] = *access else { return INVALID_VALUE };
+        if count == 1 && pool != handle(1 + device as usize) { OK } else { INVALID_VALUE }
+    }
 
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) { *free = 1 << 29; *total = 1 << 30; OK }
     fn cuMemAllocAsync(address: *mut u64, bytes: usize, _stream: *mut c_void) {
@@ -196,11 +257,10 @@ driver! {
         std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes);
         OK
     }
-    fn cuMemsetD8Async(to: u64, byte: u8, bytes: usize, _stream: *mut c_void) {
+    fn cuMemsetD8Async(to: u64, byte: u8, bytes: usize, stream: *mut c_void) {
         outside_capture!();
-        note("F");
         std::ptr::write_bytes(to as *mut u8, byte, bytes);
-        OK
+        note_on(stream, "F")
     }
 
     fn cuModuleLoadDataEx(module: *mut *mut c_void, image: *const u8, count: c_uint, options: *const c_int,
@@ -219,14 +279,15 @@ driver! {
             }
             return INVALID_PTX;
         }
-        *module = handle(3);
+        *module = own(MODULE);
         OK
     }
     fn cuModuleUnload(_module: *mut c_void) { println!("the module was unloaded"); OK }
-    fn cuModuleGetFunction(function: *mut *mut c_void, _module: *mut c_void, name: *const c_char) {
+    fn cuModuleGetFunction(function: *mut *mut c_void, module: *mut c_void, name: *const c_char) {
         outside_capture!();
+        if module != own(MODULE) { return INVALID_VALUE; }
         if ![c"interleaved_modulo_i32", c"nothing"].contains(&CStr::from_ptr(name)) { return NOT_FOUND; }
-        *function = handle(4);
+        *function = own(FUNCTION);
         OK
     }
     fn cuFuncGetAttribute(value: *mut c_int, which: c_int, _function: *mut c_void) { *value = 10 * which; OK }
@@ -240,18 +301,18 @@ driver! {
         OK
     }
 
-    fn cuLaunchKernelEx(config: *const LaunchConfig, _function: *mut c_void, args: *const *const c_void,
+    fn cuLaunchKernelEx(config: *const LaunchConfig, function: *mut c_void, args: *const *const c_void,
                         _extra: *mut c_void) {
         let LaunchConfig { sizes: [gx, _, _, bx, ..], stream, attributes: 0, .. } = *config else {
             return INVALID_VALUE;
         };
-        if stream != handle(2) { return INVALID_VALUE; }
+        if stream != own(STREAM) || function != own(FUNCTION) { return INVALID_VALUE; }
         if wrong("launch-dies") { return ILLEGAL_ADDRESS; }
         if CAPTURING.load(SeqCst) {
             CAPTURED.fetch_add(1, SeqCst);
             return OK;
         }
-        note("L");
+        note_on(stream, "L");
         let input = *(*args).cast::<*const i32>();
         let sums = *(*args.add(1)).cast::<*mut i32>();
         let n = *(*args.add(2)).cast::<u32>();
@@ -277,11 +338,11 @@ driver! {
         OK
     }
     fn cuGraphUpload(_graph: *mut c_void, _stream: *mut c_void) { OK }
-    fn cuGraphLaunch(graph: *mut c_void, _stream: *mut c_void) {
+    fn cuGraphLaunch(graph: *mut c_void, stream: *mut c_void) {
         let nodes = graph.addr() - GRAPH;
-        note(&format!("G{nodes}"));
+        let noted = note_on(stream, &format!("G{nodes}"));
         std::thread::sleep(Duration::from_micros(100) * nodes as u32);
-        OK
+        noted
     }
     fn cuGraphExecDestroy(_graph: *mut c_void) { OK }
     fn cuGraphDestroy(_graph: *mut c_void) { OK }
@@ -291,15 +352,20 @@ driver! {
         *event = Box::into_raw(Box::new(None));
         OK
     }
-    fn cuEventRecord(event: *mut Option<Instant>, _stream: *mut c_void) {
-        note("E");
+    fn cuEventRecord(event: *mut Option<Instant>, stream: *mut c_void) {
         *event = Some(Instant::now());
-        OK
+        note_on(stream, "E")
     }
     fn cuEventSynchronize(_event: *mut Option<Instant>) { OK }
     fn cuEventElapsedTime(ms: *mut f32, begin: *mut Option<Instant>, end: *mut Option<Instant>) {
         let (Some(begin), Some(end)) = (*begin, *end) else { return INVALID_VALUE };
         let timeline = std::mem::take(&mut *TIMELINE.lock().unwrap());
+        if gpus() > 1 {
+            if !timeline.is_empty() { println!("timeline: {timeline}"); }
+            // The later a GPU begins, the less it waits for the others.
+            *ms = 0.25 * (gpus() - device_of(own(CONTEXT))) as f32;
+            return OK;
+        }
         // From the first event on, and the flush before it.
         if let Some(first) = timeline.find('E') { println!("timeline: {}", &timeline[first - 1..]); }
         *ms = (end - begin).as_secs_f32() * 1000.0;

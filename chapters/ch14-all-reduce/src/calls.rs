@@ -1,0 +1,176 @@
+//! The calls of one variant on all devices: arrays, launches, results, and on GPUs the time.
+
+use device::{Arg, Buffer, Call, Counters, DeviceAddress, Geometry, Module, Peers, Report, Timing};
+use lab::element::Element;
+use lab::{Result, runner};
+use reduction::{Group, Memory, RankLaunch, Share};
+
+use crate::judge::{Problem, Verdict};
+use crate::{CALLS, Variant};
+
+/// Replays of a graph that are timed.
+const REPLAYS: u32 = 31;
+/// Bytes that the calls of a graph reduce together, and most calls of one.
+const BYTES_A_GRAPH: u64 = 64 << 20;
+const CALLS_A_GRAPH_MAX: u64 = 200;
+
+/// What a variant did in a row of calls.
+pub(crate) struct Run {
+    pub variant: &'static Variant,
+    pub geometry: Geometry,
+    pub verdict: Verdict,
+    /// Counts of rank 0 in its first call; `None` on a GPU.
+    pub counters: Option<Counters>,
+    /// Faults and notes of all launches, like ones folded.
+    pub report: Report,
+    /// Time of a call; `None` on the simulator, and of a wrong kernel.
+    pub time: Option<Timing>,
+}
+
+impl Run {
+    /// True if all results are right and nothing was found.
+    pub(crate) fn ok(&self) -> bool {
+        self.verdict.is_right() && self.report.faults.is_empty()
+    }
+}
+
+/// The group of these devices, by all routes.
+///
+/// # Errors
+/// What [`Group::new`] refuses.
+pub(crate) fn group(peers: &Peers, problem: &Problem) -> reduction::Result<Group> {
+    let cards: Vec<_> = peers.devices().iter().map(|device| device.card()).collect();
+    Group::new(problem.op, problem.ty, problem.n, &cards)
+}
+
+/// Arrays of all ranks.
+struct Arrays<T> {
+    /// By call and rank.
+    inputs: Vec<Vec<Buffer<T>>>,
+    /// Likewise.
+    outs: Vec<Vec<Buffer<T>>>,
+    /// Staging arrays, words, flags and counts of calls, each by rank.
+    shared: [Vec<Buffer<u32>>; 4],
+}
+
+/// Makes [`CALLS`] calls on all devices at once, judges all results, and on GPUs times calls like them.
+///
+/// # Errors
+/// Memory that does not suffice, a launch that fails.
+pub(crate) fn run<T: Element>(
+    peers: &Peers,
+    modules: &[Module],
+    variant: &'static Variant,
+    problem: &Problem,
+) -> Result<Run> {
+    let group = group(peers, problem).map_err(device::Error::from)?.with_routes(&[variant.route]);
+    let mut arrays = Arrays::<T>::new(peers, &group, problem)?;
+    let launches = arrays.launches(&group, variant, problem)?;
+    let kernel = kernel(&group, variant);
+    let row = |calls: usize| rows(modules, &kernel, &launches, calls);
+    let reports = peers.launch(&row(CALLS))?;
+    let mut verdict = arrays.judge(peers, problem)?;
+    let counters = reports.first().and_then(|calls| calls.first()?.counters);
+    let mut report = Report::default();
+    reports.into_iter().flatten().for_each(|launch| runner::merge(&mut report, launch));
+    let mut time = None;
+    if variant.announced.is_none() && peers.are_gpus() {
+        arrays.clear(peers)?;
+        let calls = (BYTES_A_GRAPH / problem.bytes().max(1)).clamp(CALLS as u64, CALLS_A_GRAPH_MAX);
+        time = peers.time(&row(calls as usize), REPLAYS)?;
+        // What was timed is judged too.
+        let timed = arrays.judge(peers, problem)?;
+        if verdict.is_right() {
+            verdict = timed;
+        }
+    }
+    let geometry = launches[0][0].geometry;
+    Ok(Run { variant, geometry, verdict, counters, report, time })
+}
+
+/// The kernel's entry in the PTX.
+fn kernel(group: &Group, variant: &Variant) -> String {
+    match variant.announced {
+        None => group.kernel(variant.route),
+        Some(_) => format!("{}_{}", variant.name, group.ty()),
+    }
+}
+
+/// So many calls of each rank, from the first launch to the last and again.
+fn rows<'a>(modules: &'a [Module], kernel: &'a str, launches: &[Vec<RankLaunch>], calls: usize) -> Vec<Vec<Call<'a>>> {
+    let call = |rank: usize, at: usize| {
+        let launch = &launches[at % launches.len()][rank];
+        let numbers = launch.numbers.map(Arg::U32);
+        let arrays = Arg::Words(launch.arrays.to_vec());
+        let args = [arrays].into_iter().chain(numbers).chain([Arg::U64(launch.n)]).collect();
+        Call { module: &modules[rank], kernel, geometry: launch.geometry, args }
+    };
+    (0..modules.len()).map(|rank| (0..calls).map(|at| call(rank, at)).collect()).collect()
+}
+
+impl<T: Element> Arrays<T> {
+    fn new(peers: &Peers, group: &Group, problem: &Problem) -> Result<Arrays<T>> {
+        let room = group.room();
+        let zeros = |(name, bytes): (&str, u64)| upload(peers, name, |_| vec![0u32; bytes as usize / 4]);
+        let [stage, words, flags, counts] =
+            [("stage", room.stage), ("words", room.words), ("flags", room.flags), ("calls", room.calls)].map(zeros);
+        let mut arrays = Arrays { inputs: Vec::new(), outs: Vec::new(), shared: [stage?, words?, flags?, counts?] };
+        for call in 0..CALLS {
+            let values = |rank| (0..problem.n).map(|i| problem.element(call, rank, i)).collect();
+            arrays.inputs.push(upload(peers, "in", values)?);
+            arrays.outs.push(upload(peers, "out", |_| nothing(problem))?);
+        }
+        Ok(arrays)
+    }
+
+    /// The launches by call and rank.
+    fn launches(&self, group: &Group, variant: &Variant, problem: &Problem) -> Result<Vec<Vec<RankLaunch>>> {
+        let call = group.call(variant.route, problem.n).map_err(device::Error::from)?;
+        let launches = |at: usize| {
+            let share = |rank: usize| {
+                let [stage, words, flags, calls] = self.shared.each_ref().map(|ranks| memory(&ranks[rank]));
+                let (input, out) = (memory(&self.inputs[at][rank]), memory(&self.outs[at][rank]));
+                Share { input, out, stage, words, flags, calls }
+            };
+            let shares: Vec<Share> = (0..group.ranks() as usize).map(share).collect();
+            let launch = |rank| Ok(call.launch(rank, &shares).map_err(device::Error::from)?);
+            (0..group.ranks()).map(launch).collect()
+        };
+        (0..CALLS).map(launches).collect()
+    }
+
+    fn judge(&self, peers: &Peers, problem: &Problem) -> Result<Verdict> {
+        let mut verdict = Verdict::default();
+        for (call, outs) in self.outs.iter().enumerate() {
+            let download = |(device, out): (&device::Device, &Buffer<T>)| device.download(out);
+            let results = peers.devices().iter().zip(outs).map(download).collect::<std::result::Result<Vec<_>, _>>()?;
+            verdict.judge(problem, call, &results);
+        }
+        Ok(verdict)
+    }
+
+    /// Overwrites the results, so that those of a replay are judged and not those before it.
+    fn clear(&mut self, peers: &Peers) -> Result<()> {
+        for outs in &mut self.outs {
+            for (device, out) in peers.devices().iter().zip(outs) {
+                device.write(out, &vec![T::from_f64(f64::NEG_INFINITY); out.len()])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A result that no kernel leaves.
+fn nothing<T: Element>(problem: &Problem) -> Vec<T> {
+    vec![T::from_f64(f64::NEG_INFINITY); problem.n as usize]
+}
+
+fn memory<T: device::Scalar>(buffer: &Buffer<T>) -> Memory {
+    Memory { address: buffer.address(), bytes: buffer.bytes() }
+}
+
+/// An array on each device.
+fn upload<T: device::Scalar>(peers: &Peers, name: &str, values: impl Fn(usize) -> Vec<T>) -> Result<Vec<Buffer<T>>> {
+    let each = peers.devices().iter().enumerate();
+    each.map(|(rank, device)| Ok(device.upload(name, &values(rank))?)).collect()
+}
