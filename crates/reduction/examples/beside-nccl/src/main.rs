@@ -24,11 +24,7 @@ pub struct Bench {
     pub streams: Vec<Arc<CudaStream>>,
     pub comms: Vec<nccl::Comm>,
     pub rounds: usize,
-<<<<<<< HEAD
     /// Array of each GPU that is cleared before a graph begins.
-=======
-    /// Bytes that are cleared before a graph begins, on each GPU.
->>>>>>> ch14
     busy: Vec<CudaSlice<u8>>,
 }
 
