@@ -13,6 +13,9 @@ use crate::sheet::Sheet;
 /// The record that the page shows, from the root on.
 const RECORD: &str = "measurements/library/h200-all-reduce.json";
 
+/// Size whose share of the link's bandwidth is a fact.
+const SHARE_BYTES: u64 = 256 << 20;
+
 #[derive(Debug, Deserialize)]
 struct Record {
     device: String,
@@ -61,7 +64,7 @@ struct Case {
     wrong: u64,
 }
 
-/// One size: the library's own choice, the fastest of its routes, and the others by name.
+/// One size: the library's own choice (where that was not measured, the fastest that was), the fastest of its routes, and the others.
 struct Size<'a> {
     bytes: u64,
     chosen: &'a Case,
@@ -94,7 +97,7 @@ impl Record {
             let here: Vec<&Case> = cases.iter().copied().filter(|case| case.bytes == bytes).collect();
             let (others, ours): (Vec<&Case>, Vec<&Case>) = here.iter().partition(is_other);
             let fastest = *ours.iter().min_by(|a, b| a.us.total_cmp(&b.us))?;
-            let chosen = ours.iter().find(|case| case.chosen)?;
+            let chosen = ours.iter().find(|case| case.chosen).unwrap_or(&fastest);
             Some(Size { bytes, chosen, fastest, others })
         };
         all.into_iter().filter_map(size).collect()
@@ -124,8 +127,8 @@ pub fn all_reduce(root: &Path) -> Result<Vec<(String, String)>> {
     let record: Record =
         serde_json::from_str(&text).map_err(|error| Error::Record { path, problem: error.to_string() })?;
     let mut files = vec![("facts.md".to_owned(), facts_text(&facts(&record)))];
-    for ty in ["f32", "bf16"] {
-        files.push((format!("{ty}.md"), table(&record.sizes("sum", ty, 2))));
+    for (name, ty, ranks) in [("f32", "f32", 2), ("bf16", "bf16", 2), ("f32-on-four", "f32", 4)] {
+        files.push((format!("{name}.md"), table(&record.sizes("sum", ty, ranks))));
     }
     Ok(files)
 }
@@ -161,7 +164,7 @@ fn facts(record: &Record) -> Vec<(String, String)> {
     let torch = torch.split('+').next().unwrap_or_default();
     let fact = |name: &str, value: String| (name.to_owned(), value);
     let mut all = vec![
-        fact("source", format!("2 {device}, driver {driver}, NCCL {nccl}, torch {torch}, {}", day(date))),
+        fact("source", format!("{device}, driver {driver}, NCCL {nccl}, torch {torch}, {}", day(date))),
         fact("scalar-us", format!("{:.1}", record.scalar_us(2))),
     ];
     for (name, link) in
@@ -172,20 +175,22 @@ fn facts(record: &Record) -> Vec<(String, String)> {
     }
     let push = record.link("push", 2).and_then(|link| link.gb_per_s).unwrap_or(f64::NAN);
     all.push(fact("push-gb-per-s", format!("{push:.0}")));
-    for ty in ["f32", "bf16"] {
-        let sizes = record.sizes("sum", ty, 2);
+    for (name, ty, ranks) in [("f32", "f32", 2), ("bf16", "bf16", 2), ("f32-on-four", "f32", 4)] {
+        let sizes = record.sizes("sum", ty, ranks);
         let ratios: Vec<(f64, &Size<'_>)> = sizes.iter().filter_map(|size| Some((size.ratio()?, size))).collect();
         if let Some((least, size)) = ratios.iter().min_by(|a, b| a.0.total_cmp(&b.0)) {
-            all.push(fact(&format!("{ty}-least"), format!("{least:.2}")));
-            all.push(fact(&format!("{ty}-least-at"), whole(size.bytes)));
+            all.push(fact(&format!("{name}-least"), format!("{least:.2}")));
+            all.push(fact(&format!("{name}-least-at"), whole(size.bytes)));
         }
         let mean = geometric_mean(ratios.iter().map(|pair| pair.0)).unwrap_or(f64::NAN);
-        all.push(fact(&format!("{ty}-mean"), format!("{mean:.2}")));
-        // With two ranks each gets as many bytes over the link as a message has.
-        let share = sizes.last().map_or(f64::NAN, |size| size.bytes as f64 / size.chosen.us / 1e3 / push);
-        all.push(fact(&format!("{ty}-share"), format!("{share:.2}")));
+        all.push(fact(&format!("{name}-mean"), format!("{mean:.2}")));
+        let at = sizes.iter().find(|size| size.bytes == SHARE_BYTES);
+        // Two shots take so many times a message's bytes over the links of each rank.
+        let times = 2.0 * f64::from(ranks - 1) / f64::from(ranks);
+        let share = at.map_or(f64::NAN, |size| times * size.bytes as f64 / size.chosen.us / 1e3 / push);
+        all.push(fact(&format!("{name}-share"), format!("{share:.2}")));
         let regret = sizes.iter().map(|size| size.chosen.us / size.fastest.us).fold(0.0, f64::max);
-        all.push(fact(&format!("{ty}-regret"), format!("{regret:.2}")));
+        all.push(fact(&format!("{name}-regret"), format!("{regret:.2}")));
     }
     all
 }
