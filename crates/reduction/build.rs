@@ -55,19 +55,28 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
-/// PTX with the lines that it has by their number in a table at its end, where `&` is the entry's name: `ptx::unfold` in the course,
-/// which a package of this crate alone has not.
+/// PTX with the lines that it has by their number in a table at its end, where `&` is the entry's name and `#` the next of the numbers
+/// behind the row's: `ptx::unfold` in the course, which a package of this crate alone has not.
 fn unfolded(text: &str) -> String {
     let number = |word: &str| word.strip_prefix('.').is_some_and(|number| number.parse::<u32>().is_ok());
-    let row = |line| str::split_once(line, ' ').filter(|(word, _)| number(word));
+    let is_row = |(word, row): &(&str, &str)| number(word) && !row.starts_with(|first: char| first.is_ascii_digit());
+    let row = |line| str::split_once(line, ' ').filter(is_row);
     let rows: HashMap<&str, &str> = text.lines().rev().map_while(row).collect();
-    let mut out = String::with_capacity(text.len() * 2);
+    let mut out = String::with_capacity(text.len() * 3);
     let mut entry = "";
     for line in text.lines().filter(|line| row(line).is_none()) {
         if let Some(rest) = line.strip_prefix(".visible .entry ") {
             entry = rest.split('(').next().unwrap_or_default().trim();
         }
-        out += &rows.get(line).map_or_else(|| line.to_owned(), |row| row.replacen('&', entry, 1));
+        let mut words = line.split(' ');
+        match words.next().and_then(|word| rows.get(word)) {
+            None => out += line,
+            Some(row) => row.chars().for_each(|sign| match sign {
+                '&' => out += entry,
+                '#' => out += words.next().unwrap_or_default(),
+                _ => out.push(sign),
+            }),
+        }
         out.push('\n');
     }
     out

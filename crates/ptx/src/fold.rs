@@ -1,6 +1,7 @@
 //! Folded PTX: a line that a file says again and again stands once, in a table at the end of the file, and by its number where it
 //! is used. Kernels made from one template have most of their lines in common, and so the source's lines behind them. In a row of
-//! the table `&` is the name of the entry that uses it:
+//! the table `&` is the name of the entry that uses it, and each `#` a number of a register or a label, which stands behind the
+//! row's own where the row is used:
 //!
 //! ```text
 //! .visible .entry sum(
@@ -8,10 +9,11 @@
 //! )
 //! {
 //! .1
-//! add.f32 %f3, %f1, %f2;
+//! .2 3 1 2
 //! …
 //! .file 1 "sum.cu"
 //! .1 .loc 1 38 29, inlined_at 1 127 13
+//! .2 add.f32 %f#, %f#, %f#;
 //! .9 .param .u64 &_param_0
 //! ```
 
@@ -26,53 +28,95 @@ const ROW_BYTES_MAX: usize = 100;
 const LABEL: &str = "$L__BB_";
 /// Stands for the entry's name in a row; PTX has it in constant expressions alone, which are never folded.
 const NAME: char = '&';
+/// Stands for a number in a row; PTX has no such sign.
+const HOLE: char = '#';
 
 /// PTX with its repeated lines in a table, the most frequent first; they have to begin without a blank. Text that has a table stays
 /// as it is. [`unfold`] gives back the text, if that ends with a line's end.
 pub fn fold(text: &str) -> String {
-    let mut uses: HashMap<Cow<'_, str>, usize> = HashMap::new();
-    let mut order: Vec<Cow<'_, str>> = Vec::new();
+    let mut whole: HashMap<Cow<'_, str>, usize> = HashMap::new();
     let mut entry = "";
+    let mut lines: Vec<(&str, Option<Cow<'_, str>>)> = Vec::new();
     for line in text.lines() {
         entry = entry_of(line).unwrap_or(entry);
-        if row(line).is_some() {
+        if is_number(line.split(' ').next().unwrap_or_default()) {
             return text.to_owned();
         }
-        if let Some(row) = row_of(line, entry) {
-            let count = uses.entry(row).or_insert_with_key(|row| {
-                order.push(row.clone());
-                0
-            });
-            *count += 1;
+        let row = row_of(line, entry);
+        if let Some(row) = &row {
+            *whole.entry(row.clone()).or_default() += 1;
         }
+        lines.push((line, row));
     }
-    order.sort_by_key(|row| std::cmp::Reverse(uses[row]));
-    let mut numbers: HashMap<Cow<'_, str>, String> = HashMap::new();
-    let mut table = String::new();
-    for row in order {
-        let number = format!(".{}", numbers.len() + 1);
-        // A row is worth its place if its uses save more than it takes.
-        if uses[&row] * row.len().saturating_sub(number.len()) > number.len() + row.len() + 2 {
-            table.extend([&number, " ", &row, "\n"]);
-            numbers.insert(row, number);
-        }
-    }
+    // A line has a row of its own, without holes, if that takes less than the numbers behind each use of the shared one.
+    let shared = |row: Cow<'_, str>| {
+        let (holed, numbers) = holed(&row);
+        if whole[&row] * numbers.len() > row.len() + 7 { (row.into_owned(), String::new()) } else { (holed, numbers) }
+    };
+    let lines: Vec<(&str, Option<(String, String)>)> =
+        lines.into_iter().map(|(line, row)| (line, row.map(shared))).collect();
+    let (numbers, table) = table(lines.iter().filter_map(|(_, row)| row.as_ref()).map(|(row, _)| row.as_str()));
     let mut out = String::with_capacity(text.len());
-    for line in text.lines() {
-        entry = entry_of(line).unwrap_or(entry);
-        let number = row_of(line, entry).and_then(|row| numbers.get(&row));
-        out.extend([number.map_or(line, String::as_str), "\n"]);
+    for (line, row) in &lines {
+        let number = row.as_ref().and_then(|(row, behind)| Some([numbers.get(row.as_str())?, behind.as_str()]));
+        out.extend(number.unwrap_or([line, ""]));
+        out.push('\n');
     }
     out + &table
 }
 
-/// The row that a line would have: lines of the source, and code that names registers, numbers, and the entry's own parameters and
-/// labels alone. What an entry uses beside, and where it begins and ends, is found without unfolding.
+/// The rows that are worth their place among those that the lines of a file would use: the number of each, and the table.
+fn table<'t>(used: impl Iterator<Item = &'t str>) -> (HashMap<&'t str, String>, String) {
+    let mut uses: HashMap<&str, usize> = HashMap::new();
+    let mut order: Vec<&str> = Vec::new();
+    for row in used {
+        let count = uses.entry(row).or_insert_with(|| {
+            order.push(row);
+            0
+        });
+        *count += 1;
+    }
+    order.sort_by_key(|row| std::cmp::Reverse(uses[row]));
+    let mut numbers: HashMap<&str, String> = HashMap::new();
+    let mut table = String::new();
+    for row in order {
+        let number = format!(".{}", numbers.len() + 1);
+        // Its uses have to save more than it takes. A number behind one takes a blank, and has no hole in it.
+        let short = number.len() + 2 * row.matches(HOLE).count();
+        if uses[row] * row.len().saturating_sub(short) > number.len() + row.len() + 2 {
+            table.extend([&number, " ", row, "\n"]);
+            numbers.insert(row, number);
+        }
+    }
+    (numbers, table)
+}
+
+/// A row with holes for the numbers of its registers and labels, and these, each behind a blank.
+fn holed(row: &str) -> (String, String) {
+    let (mut out, mut numbers) = (String::with_capacity(row.len()), String::new());
+    let mut rest = row;
+    while let Some(at) = rest.find(['%', '$']) {
+        let word = &rest[at..];
+        let name = word.find(|c: char| !(c.is_ascii_alphabetic() || "%$_".contains(c))).unwrap_or(word.len());
+        let digits = word[name..].bytes().take_while(u8::is_ascii_digit).count();
+        out.push_str(&rest[..at + name]);
+        // `%r1`, but not `%tid.x`, and not `%r<9>`, the number of all.
+        if digits > 0 {
+            out.push(HOLE);
+            numbers.extend([" ", &word[name..name + digits]]);
+        }
+        rest = &word[name + digits..];
+    }
+    (out + rest, numbers)
+}
+
+/// The row without holes that a line would have: lines of the source, and labels and code that name registers, numbers, and the
+/// entry's own parameters and labels alone. What an entry uses beside, and where it begins and ends, is found without unfolding.
 fn row_of<'t>(line: &'t str, entry: &str) -> Option<Cow<'t, str>> {
-    if line.len() > ROW_BYTES_MAX || line.contains([NAME, '"', '/']) {
+    if line.len() > ROW_BYTES_MAX || line.contains([NAME, HOLE, '"', '/']) {
         return None;
     }
-    if line.starts_with(".loc ") {
+    if line.starts_with(".loc ") || line.starts_with(LABEL) {
         return Some(Cow::Borrowed(line));
     }
     let parameter = format!("{entry}_param_");
@@ -126,17 +170,15 @@ pub fn unfold(text: &str) -> Cow<'_, str> {
         let end = bytes[begin..].iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |len| begin + len + 1);
         let line = &text[begin..end];
         if matches!(bytes[begin..end], [b'.', b'0'..=b'9', ..]) {
-            let number = line.trim_end();
-            if let Some(row) = rows.get(number) {
-                out.push_str(&text[copied..begin]);
-                match row.split_once(NAME) {
-                    Some((before, behind)) => out.extend([before, entry, behind]),
-                    None => out.push_str(row),
-                }
-                copied = begin + number.len();
-            } else if row(line).is_some() {
+            let used = line.trim_end();
+            let (number, behind) = used.split_once(' ').unwrap_or((used, ""));
+            if row(line).is_some() {
                 out.push_str(&text[copied..begin]);
                 copied = end;
+            } else if let Some(row) = rows.get(number).filter(|row| row.matches(HOLE).count() == count(behind)) {
+                out.push_str(&text[copied..begin]);
+                push_row(&mut out, row, entry, behind);
+                copied = begin + used.len();
             }
         } else if bytes[begin] == b'.' {
             entry = entry_of(line).unwrap_or(entry);
@@ -147,10 +189,34 @@ pub fn unfold(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Number and text of a row of the table.
+/// Count of the numbers behind a row's.
+fn count(behind: &str) -> usize {
+    behind.split(' ').filter(|number| !number.is_empty()).count()
+}
+
+/// A row as a line of an entry, with the numbers for its holes.
+fn push_row(out: &mut String, row: &str, entry: &str, behind: &str) {
+    let (before, after) = row.split_once(NAME).map_or((row, None), |(before, after)| (before, Some(after)));
+    let mut numbers = behind.split(' ').filter(|number| !number.is_empty());
+    let mut push = |out: &mut String, part: &str| {
+        for (i, text) in part.split(HOLE).enumerate() {
+            out.push_str(if i == 0 { "" } else { numbers.next().unwrap_or_default() });
+            out.push_str(text);
+        }
+    };
+    push(out, before);
+    if let Some(after) = after {
+        out.push_str(entry);
+        push(out, after);
+    }
+}
+
+/// Number and text of a row of the table, which begins with no digit: behind the number of a row that is used stand others.
 fn row(line: &str) -> Option<(&str, &str)> {
     let (number, row) = line.trim_end().split_once(' ')?;
-    (is_number(number) && row.len() <= ROW_BYTES_MAX).then_some((number, row))
+    let is_row =
+        is_number(number) && row.len() <= ROW_BYTES_MAX && !row.starts_with(|first: char| first.is_ascii_digit());
+    is_row.then_some((number, row))
 }
 
 /// Returns whether a word stands for a line: `.12`.
@@ -193,9 +259,11 @@ mod tests {
 
     fn text() -> String {
         let entry = |name: &str| {
+            let n = name.len() + usize::from(name.as_bytes()[0]);
             format!(
                 ".visible .entry {name}(\n.param .u64 {name}_param_0\n)\n{{\n.reg .b32 %r<2>;\n.loc 1 9 1\n\
                  ld.param.u64 %rd1, [{name}_param_0];\n.loc 1 5 5, inlined_at 1 9 1\n@%p1 st.global.u32 [%rd1+4], %r1;\n\
+                 add.f32 %f1, %f2, %f3;\nadd.f32 %f{n}, %f2, %f1{n};\nmov.u32 %r1, %tid.x;\nmov.u32 %r{n}, %tid.x;\n\
                  mov.u32 %r1, buffer_of_{name};\n@%p1 bra $L__BB_1;\n@%p1 bra $L_other;\n$L__BB_1:\n$L_other:\nret;\n}}\n"
             )
         };
@@ -207,17 +275,20 @@ mod tests {
     fn a_line_stands_once_and_comes_back_where_it_was() {
         let text = text();
         let folded = fold(&text);
-        let table = &folded[folded.find(".1 ").unwrap()..];
-        for row in [" .loc 1 5 5, inlined_at 1 9 1\n", " .param .u64 &_param_0\n", " ld.param.u64 %rd1, [&_param_0];\n"]
+        let table = &folded[folded.find(".file ").unwrap()..];
+        for row in [" .loc 1 5 5, inlined_at 1 9 1\n", " .param .u64 &_param_0\n", " ld.param.u64 %rd#, [&_param_0];\n"]
         {
             assert_eq!(folded.matches(row).count(), 1, "{folded}");
             assert!(table.contains(row), "{folded}");
         }
-        assert!(table.contains(" @%p1 st.global.u32 [%rd1+4], %r1;\n"), "{folded}");
-        for symbol in ["buffer_of_sum", "$L__BB_1:", "bra $L_other"] {
+        assert!(table.contains(" @%p# st.global.u32 [%rd#+4], %r#;\n"), "{folded}");
+        let number = table[..table.find(" add.f32 %f#, %f#, %f#;\n").unwrap()].rsplit('\n').next().unwrap();
+        assert_eq!(folded.matches(&format!("\n{number} 98 2 198\n")).count(), 1, "{folded}");
+        assert!(table.contains(" mov.u32 %r#, %tid.x;\n") && table.contains(" $L__BB_#:\n"), "{folded}");
+        for symbol in ["buffer_of_sum", "bra $L_other"] {
             assert!(folded.contains(symbol) && !table.contains(symbol), "{folded}");
         }
-        assert_eq!(folded.matches("bra $L__BB_1;").count(), 1, "{folded}");
+        assert_eq!(folded.matches("bra $L__BB_").count(), 1, "{folded}");
         assert_eq!(unfold(&folded), text);
         assert_eq!((fold(&folded), unfold(&text)), (folded.clone(), Cow::Borrowed(&*text)));
         let windows = folded.replace('\n', "\r\n");
@@ -249,6 +320,28 @@ mod tests {
         assert!(unfold(&folded).len() < 400);
         let folded = folded.replace('a', "aa");
         assert!(unfold(&folded).contains("{\n&&"), "a long name stands in no row");
+    }
+
+    #[test]
+    fn what_stands_often_has_a_row_without_holes() {
+        let often = "add.s64 %rd1, %rd2, %rd3;\n".repeat(20);
+        let seldom: String = (0..20).map(|n| format!("add.s64 %rd{n}, %rd2, %rd{n};\n")).collect();
+        let text = often + &seldom;
+        let folded = fold(&text);
+        assert_eq!(folded.matches(".1\n").count(), 20, "{folded}");
+        assert!(folded.contains("\n.2 19 2 19\n") && folded.contains("\n.2 add.s64 %rd#, %rd#, %rd#;\n"), "{folded}");
+        assert_eq!(unfold(&folded), text);
+    }
+
+    #[test]
+    fn numbers_that_do_not_fit_a_row_stay_as_they_are() {
+        for used in [".1", ".1 7", ".1 7 8 9"] {
+            let text = format!("{used}\n.1 mov.u32 %r#, %r#;\n");
+            assert_eq!(unfold(&text), format!("{used}\n"));
+            assert!(crate::parse("a.ptx", &text).unwrap_err().message.contains("`.1`"));
+        }
+        assert_eq!(unfold(".1 7 8\n.1 mov.u32 %r#, %r#;\n"), "mov.u32 %r7, %r8;\n");
+        assert_eq!(fold(".1 7 8\n"), ".1 7 8\n");
     }
 
     #[test]
