@@ -12,7 +12,6 @@ using u32 = unsigned int;
 using u64 = unsigned long long;
 constexpr u32 MAX_RANKS = 8;
 
-// ANCHOR: peers
 // ---- elements ----
 
 struct bf16 { unsigned short bits; }; // the upper half of a float
@@ -341,9 +340,10 @@ __device__ void two_shot_direct(const Arrays<T>& a, Call call, u64 n) {
 
 // ANCHOR: low_latency
 // Four bytes of data and the call's epoch in one word of eight, which arrives
-// whole. Who finds the epoch has the data: no flag, no fence, no second trip.
-// Epochs are odd, and memory is zero before the first call. The staging array
-// is for such words alone: other data might look like an epoch.
+// whole. Whoever finds the epoch has the data: no flag, no fence, no second
+// trip. Epochs are odd, and memory is zero before the first call. The staging
+// array is for such words alone: other data might look like an epoch. (As a
+// word would that was written 2^31 calls ago, and not since.)
 __device__ u32 epoch(Call call) {
     return 2 * static_cast<u32>(call.number) + 1;
 }

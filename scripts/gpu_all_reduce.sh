@@ -4,8 +4,8 @@
 #
 # Usage: scripts/gpu_all_reduce.sh OUT [BIN]
 #   OUT    folder for what comes out; made if it is not there
-#   BIN    folder with `library` and `device` (two suites), `ch14-all-reduce` and `beside-nccl`, default target/release/peers; build them first, on
-#          any machine:
+#   BIN    folder with `library` and `device` (two suites), `ch14-all-reduce`, `beside-nccl` and `09-all-reduce`, default target/release/peers; build
+#          them first, on any machine:
 #          scripts/gpu_all_reduce.sh --build
 #   CALLS  in the environment: random calls, default 10000
 #   ROUNDS in the environment: how often each case is timed, default 31
@@ -45,6 +45,8 @@ for program in library device ch14-all-reduce beside-nccl 09-all-reduce; do
     fi
 done
 mkdir -p "$out"
+# What is added to below is of this run alone.
+rm -f "$out"/{cases.jsonl,cases.txt,torch.txt}
 source "$(dirname "$0")/steps.sh"
 export NCCL_NVLS_ENABLE=0 TORCH_SYMM_MEM_DISABLE_MULTICAST=1
 

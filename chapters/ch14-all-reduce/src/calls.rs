@@ -10,8 +10,9 @@ use crate::{CALLS, Variant};
 
 /// Replays of a graph that are timed.
 const REPLAYS: u32 = 31;
-/// Bytes that the calls of a graph reduce together, and most calls of one.
+/// Bytes that the calls of a graph reduce together.
 const BYTES_A_GRAPH: u64 = 64 << 20;
+/// Largest number of calls in a graph.
 const CALLS_A_GRAPH_MAX: u64 = 200;
 
 /// What a variant did in a row of calls.
@@ -28,7 +29,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// True if all results are right and nothing was found.
+    /// Returns whether all results are right and nothing was found.
     pub(crate) fn ok(&self) -> bool {
         self.verdict.is_right() && self.report.faults.is_empty()
     }
@@ -118,7 +119,7 @@ impl<T: Element> Arrays<T> {
         for call in 0..CALLS {
             let values = |rank| (0..problem.n).map(|i| problem.element(call, rank, i)).collect();
             arrays.inputs.push(upload(peers, "in", values)?);
-            arrays.outs.push(upload(peers, "out", |_| nothing(problem))?);
+            arrays.outs.push(upload(peers, "out", |_| nothing(problem.n as usize))?);
         }
         Ok(arrays)
     }
@@ -153,7 +154,7 @@ impl<T: Element> Arrays<T> {
     fn clear(&mut self, peers: &Peers) -> Result<()> {
         for outs in &mut self.outs {
             for (device, out) in peers.devices().iter().zip(outs) {
-                device.write(out, &vec![T::from_f64(f64::NEG_INFINITY); out.len()])?;
+                device.write(out, &nothing::<T>(out.len()))?;
             }
         }
         Ok(())
@@ -161,8 +162,8 @@ impl<T: Element> Arrays<T> {
 }
 
 /// A result that no kernel leaves.
-fn nothing<T: Element>(problem: &Problem) -> Vec<T> {
-    vec![T::from_f64(f64::NEG_INFINITY); problem.n as usize]
+fn nothing<T: Element>(n: usize) -> Vec<T> {
+    vec![T::from_f64(f64::NEG_INFINITY); n]
 }
 
 fn memory<T: device::Scalar>(buffer: &Buffer<T>) -> Memory {

@@ -66,7 +66,7 @@ pub(crate) struct Place {
     pub expected: f32,
 }
 
-/// What all results of all ranks are worth.
+/// Verdict on the results of all ranks.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Verdict {
     /// Elements that were judged.
@@ -78,7 +78,7 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    /// True if every element on every rank has the right bits.
+    /// Returns whether every element on every rank has the right bits.
     pub(crate) fn is_right(&self) -> bool {
         self.wrong == 0
     }

@@ -18,8 +18,8 @@ use crate::show::Shown;
 use crate::tried::Tried;
 use crate::{CALLS, SLUG, Variant, json};
 
-/// Elements of each array where none were asked for: on the simulator, and on GPUs, where the shortest messages that every route takes
-/// are no longer.
+/// Elements of each array where none were asked for: on the simulator, and on GPUs, where as many floats are the longest message that
+/// every route takes.
 const N: [u64; 2] = [1 << 12, 1 << 18];
 
 /// Runs the program with this command line.

@@ -66,7 +66,7 @@ impl Peers {
         &self.devices
     }
 
-    /// True for GPUs.
+    /// Returns whether they are GPUs.
     pub fn are_gpus(&self) -> bool {
         self.devices.iter().all(Device::is_gpu)
     }

@@ -15,7 +15,7 @@ use crate::memory::Memory;
 use crate::op::Op;
 use crate::plan::entry_name;
 
-/// Most ranks of a group.
+/// Largest number of ranks.
 pub const RANKS_MAX: u32 = 8;
 /// Bytes of what travels together.
 const PACK_BYTES: u64 = 16;
@@ -23,18 +23,18 @@ const PACK_BYTES: u64 = 16;
 const BLOCK: u32 = 512;
 /// Addresses that a launch takes: four arrays of each rank, and its count of calls.
 const ARRAYS: usize = 4 * RANKS_MAX as usize + 1;
-/// Most bytes of a message: its packs are counted in 32 bits, twice over and for each rank.
-const MESSAGE_BYTES_MAX: u64 = (1 << 32) / (2 * RANKS_MAX as u64) * PACK_BYTES - PACK_BYTES;
+/// Bytes of the longest message. Kernels count the packs of a half in 32 bits, of which this leaves most.
+const MESSAGE_BYTES_MAX: u64 = (4 << 30) - PACK_BYTES;
 
 /// Way of the data over the links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Route {
-    /// Four bytes and the number of the call in each word, pushed to all: one trip, and twice the bytes.
+    /// Four bytes and the number of the call in each word, pushed to all: one trip, and twice the bytes. For messages of up to 1 MiB.
     LowLatency,
-    /// Each rank reads the arrays of all.
+    /// Each rank reads the arrays of all. For messages of up to 16 MiB.
     OneShotPull,
-    /// Each rank writes its array to all.
+    /// Each rank writes its array to all. For messages of up to 16 MiB.
     OneShotPush,
     /// Each rank writes the parts that others add to them, and its sums to all.
     TwoShotPush,
@@ -135,13 +135,13 @@ pub struct Share {
     pub input: Memory,
     /// Its results, which may lie over its array.
     pub out: Memory,
-    /// See [`Room`].
+    /// Its staging array, see [`Room`].
     pub stage: Memory,
-    /// Likewise.
+    /// Its words of [`Route::LowLatency`].
     pub words: Memory,
-    /// Likewise.
+    /// Its flags.
     pub flags: Memory,
-    /// Likewise.
+    /// Its count of calls.
     pub calls: Memory,
 }
 
@@ -173,8 +173,8 @@ impl Group {
     /// So many ranks, whose messages have at most `most` elements. `cards` are those of the ranks.
     ///
     /// # Errors
-    /// An operation other than `sum` and `maximum` or a type other than `f32` and `bf16`; no rank, more than [`RANKS_MAX`], or not as many
-    /// cards; more elements than kernels count.
+    /// An operation other than `sum` and `maximum` or a type other than `f32` and `bf16`; no rank, or more than [`RANKS_MAX`];
+    /// more elements than kernels count.
     pub fn new(op: Op, ty: Type, most: u64, cards: &[&Card]) -> Result<Group> {
         op.check(ty)?;
         if !matches!(op, Op::Sum | Op::Maximum) || !matches!(ty, Type::F32 | Type::BF16) {
@@ -203,6 +203,11 @@ impl Group {
         self.ranks
     }
 
+    /// Blocks of the largest launch, which every card must hold at once.
+    pub fn blocks_max(&self) -> u32 {
+        self.grid_max
+    }
+
     /// The operation.
     pub fn op(&self) -> Op {
         self.op
@@ -223,7 +228,7 @@ impl Group {
         self.packs.min(route.bytes_max() / PACK_BYTES)
     }
 
-    /// Packs of a slot. Four bytes may travel with an epoch; a part differs from the others by one pack in each block.
+    /// Packs of a slot. Words take twice the room, as four bytes travel with an epoch; parts differ by one pack in each block.
     fn slot(&self, route: Route) -> u64 {
         match route {
             _ if !self.has_route(route) => 0,
@@ -264,7 +269,8 @@ impl Group {
         let fits = |&route: &Route| self.has_route(route) && bytes <= self.packs(route) * PACK_BYTES;
         let us = |route: &Route| route.predicted_us(bytes, self.ranks);
         let routes = Route::ALL.into_iter().filter(fits);
-        let most = self.packs * PACK_BYTES / self.ty.bytes();
+        let most = Route::ALL.into_iter().filter(|&route| self.has_route(route)).map(|route| self.packs(route)).max();
+        let most = most.unwrap_or(0) * PACK_BYTES / self.ty.bytes();
         let too_many = Error::TooMany { what: "elements", got: n, most };
         routes.min_by(|a, b| us(a).total_cmp(&us(b))).ok_or(too_many)
     }
@@ -272,7 +278,7 @@ impl Group {
     /// A call of `n` elements. All ranks make the same calls in the same order.
     ///
     /// # Errors
-    /// More elements than the group was made for, or another route.
+    /// More elements than the group was made for or the route takes, or another route than the group's.
     pub fn call(&self, route: Route, n: u64) -> Result<GroupCall> {
         let (size, most) = (self.ty.bytes(), self.packs(route) * PACK_BYTES / self.ty.bytes());
         if n > most {
@@ -477,7 +483,8 @@ mod tests {
         });
         assert_eq!(group.with_routes(&[Route::TwoShotDirect]).route(1), Ok(Route::TwoShotDirect));
         assert!(group.route((1 << 28) + 1).unwrap_err().to_string().contains("count up to 268435456"));
-        assert!(group.with_routes(&[Route::LowLatency]).route(1 << 20).is_err());
+        let error = group.with_routes(&[Route::LowLatency]).route(1 << 20).unwrap_err().to_string();
+        assert_eq!(error, "elements: 1048576, and the kernels count up to 262144");
     }
 
     #[test]

@@ -13,6 +13,11 @@ use crate::sheet::Sheet;
 /// The record that the page shows, from the root on.
 const RECORD: &str = "measurements/library/h200-all-reduce.json";
 
+/// Returns whether a case is of another library.
+fn is_other(case: &Case) -> bool {
+    ["nccl", "torch"].iter().any(|name| case.entrant.starts_with(name))
+}
+
 /// Size whose share of the link's bandwidth is a fact.
 const SHARE_BYTES: u64 = 256 << 20;
 
@@ -57,7 +62,7 @@ struct Case {
     bytes: u64,
     ranks: u32,
     us: f64,
-    /// True for the route that the library takes by itself.
+    /// Whether the library takes this route by itself.
     #[serde(default)]
     chosen: bool,
     /// Judged elements that are wrong.
@@ -89,13 +94,12 @@ impl Record {
     fn sizes(&self, op: &str, ty: &str, ranks: u32) -> Vec<Size<'_>> {
         let of = |case: &&Case| case.op == op && case.ty == ty && case.ranks == ranks && case.wrong == 0;
         let cases: Vec<&Case> = self.cases.iter().filter(of).collect();
-        let is_other = |case: &&&Case| ["nccl", "torch"].iter().any(|name| case.entrant.starts_with(name));
         let mut all: Vec<u64> = cases.iter().map(|case| case.bytes).collect();
         all.sort_unstable();
         all.dedup();
         let size = |bytes: u64| {
             let here: Vec<&Case> = cases.iter().copied().filter(|case| case.bytes == bytes).collect();
-            let (others, ours): (Vec<&Case>, Vec<&Case>) = here.iter().partition(is_other);
+            let (others, ours): (Vec<&Case>, Vec<&Case>) = here.iter().partition(|case| is_other(case));
             let fastest = *ours.iter().min_by(|a, b| a.us.total_cmp(&b.us))?;
             let chosen = ours.iter().find(|case| case.chosen).unwrap_or(&fastest);
             Some(Size { bytes, chosen, fastest, others })
@@ -124,8 +128,11 @@ impl Record {
 pub fn all_reduce(root: &Path) -> Result<Vec<(String, String)>> {
     let path = root.join(RECORD);
     let text = std::fs::read_to_string(&path).map_err(Error::file(&path, "read"))?;
-    let record: Record =
-        serde_json::from_str(&text).map_err(|error| Error::Record { path, problem: error.to_string() })?;
+    let refused = |problem: String| Error::Record { path: path.clone(), problem };
+    let record: Record = serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
+    if let Some(case) = record.cases.iter().find(|case| case.wrong > 0 && !is_other(case)) {
+        return Err(refused(format!("{} of {} bytes on {} devices is wrong", case.entrant, case.bytes, case.ranks)));
+    }
     let mut files = vec![("facts.md".to_owned(), facts_text(&facts(&record)))];
     for (name, ty, ranks) in [("f32", "f32", 2), ("bf16", "bf16", 2), ("f32-on-four", "f32", 4)] {
         files.push((format!("{name}.md"), table(&record.sizes("sum", ty, ranks))));

@@ -49,22 +49,24 @@ impl Member {
     /// Reduces the members' arrays into results on each, as [`crate::Ranks::all_reduce`] does.
     ///
     /// # Errors
-    /// Refusals of [`crate::Ranks::all_reduce`]; [`Error::Members`] for calls that differ in length or route; [`Error::Member`] where another was refused,
-    /// or is gone. Nothing is enqueued then on any of them, and the next call may be made.
+    /// Refusals of [`crate::Ranks::all_reduce`]; [`Error::Members`] for calls that differ in length or route; [`Error::Member`] where another was
+    /// refused, or is gone. Nothing is enqueued then on any of them. After a refusal the next call may be made; a member that is gone is
+    /// gone for every later call.
     pub fn all_reduce<T: Element>(
         &mut self,
         route: impl Into<Option<Route>>,
         input: &impl DevicePtr<T>,
         out: &mut impl DevicePtrMut<T>,
     ) -> Result<()> {
-        let (rank, n) = (self.own(), input.len());
-        let group = &self.all.group;
+        let (rank, group, n) = (self.own(), &self.all.group, input.len());
         let checked = rank.check::<T>(group, "in", n, input).and_then(|()| rank.check::<T>(group, "out", n, out));
+        if let Err(refused) = checked {
+            return self.refuse(refused);
+        }
         let (input, _first) = input.device_ptr(&rank.stream);
         let (out, _second) = out.device_ptr_mut(&rank.stream);
-        let brought = Brought { share: rank.share::<T>(n, input, out), n, route: route.into() };
         // SAFETY: the operands are borrowed for the call, and cudarc keeps their memory for the work of its stream.
-        unsafe { self.meet(checked.map(|()| brought)) }
+        unsafe { self.meet(route.into(), n, rank.share::<T>(n, input, out)) }
     }
 
     /// Reduces the members' arrays and leaves the results in their places.
@@ -77,31 +79,41 @@ impl Member {
         array: &mut impl DevicePtrMut<T>,
     ) -> Result<()> {
         let (rank, n) = (self.own(), array.len());
-        let checked = rank.check::<T>(&self.all.group, "out", n, array);
+        if let Err(refused) = rank.check::<T>(&self.all.group, "out", n, array) {
+            return self.refuse(refused);
+        }
         let (address, _guard) = array.device_ptr_mut(&rank.stream);
-        let brought = Brought { share: rank.share::<T>(n, address, address), n, route: route.into() };
         // SAFETY: as above.
-        unsafe { self.meet(checked.map(|()| brought)) }
+        unsafe { self.meet(route.into(), n, rank.share::<T>(n, address, address)) }
     }
 
     fn own(&self) -> &Rank {
         &self.all.ranks[self.rank]
     }
 
+    /// Tells the others that this member's call is refused.
+    fn refuse(&self, refused: Error) -> Result<()> {
+        let _ = self.meeting.meet(self.rank, None);
+        Err(refused)
+    }
+
     /// Meets the others and enqueues, if all of them may.
     ///
     /// # Safety
-    /// The memory that was brought is the rank's own until its stream is past the call.
-    unsafe fn meet(&self, brought: Result<Brought>) -> Result<()> {
-        let posted = self.meeting.meet(self.rank, brought.as_ref().ok().copied());
-        let own = brought?;
-        let posted = posted.map_err(|rank| Error::Member { rank, what: "is gone" })?;
+    /// The operands of the share are the rank's own until its stream is past the call.
+    unsafe fn meet(&self, route: Option<Route>, n: usize, share: Share) -> Result<()> {
+        let ready = |call| self.own().check_ready(&call).map(|()| call);
+        let call = match self.all.call(route, n).and_then(ready) {
+            Ok(call) => call,
+            Err(refused) => return self.refuse(refused),
+        };
+        let own = Brought { share, n, route };
+        let posted = self.meeting.meet(self.rank, Some(own)).map_err(|rank| Error::Member { rank, what: "is gone" })?;
         let refused = |(rank, posted): (usize, &Posted)| posted.ok_or(Error::Member { rank, what: "was refused" });
         let all = posted.iter().enumerate().map(refused).collect::<Result<Vec<_>>>()?;
         for (rank, other) in all.iter().enumerate() {
             own.check_same(rank, other)?;
         }
-        let call = self.all.call(own.route, own.n)?;
         let shares: Vec<Share> = all.iter().map(|brought| brought.share).collect();
         // A launch is refused by what is checked of all shares: on all members alike.
         let launch = call.launch(self.rank as u32, &shares)?;
@@ -167,7 +179,7 @@ impl<T> Meeting<T> {
             state.count += 1;
             self.changed.notify_all();
         }
-        // The next meeting is complete when all have left this one, so that `last` stays what it is.
+        // The next meeting cannot be complete before all have left this one, so that `last` stays what it is.
         while state.count == count {
             if let Some(gone) = state.gone {
                 return Err(gone);

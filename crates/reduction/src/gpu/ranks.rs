@@ -1,6 +1,7 @@
 //! All-reduce over the GPUs of one program, whose kernels reach each other's memory.
 
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::ptr::from_ref;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use super::launch::{Function, failed, launch_kernel};
 use super::members::Member;
 use super::workspace::refuse_capture;
 use super::{Element, Loaded, card};
+use crate::card::Card;
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::group::{Group, GroupCall, RankLaunch, Route, Share};
@@ -21,8 +23,14 @@ use crate::op::Op;
 /// part of the memory that the ranks share.
 ///
 /// One thread makes the calls for all ranks, or each rank has a thread of its own: [`Ranks::members`]. A call enqueues a kernel on each
-/// stream, and these wait for each other: what is enqueued on the streams before must not wait for a later call, and no two sets of
-/// ranks may run at once on the same devices. A graph that was captured is launched while its ranks are there.
+/// stream, and these wait for each other. So these hang:
+///
+/// - work on a rank's stream that waits for a later call;
+/// - two sets of ranks on the same devices at once, or two graphs of one set, or a graph and a call;
+/// - launches that return when they have ended (`CUDA_LAUNCH_BLOCKING=1`, profilers that run one kernel at a time);
+/// - whatever follows an [`Error::Driver`] of a call, the drop of the ranks too: a launch failed that others wait for.
+///
+/// A graph that was captured is launched while its ranks are there.
 #[derive(Debug)]
 pub struct Ranks(Arc<All>);
 
@@ -33,7 +41,7 @@ pub(super) struct All {
     pub(super) ranks: Vec<Rank>,
 }
 
-/// One of them.
+/// Rank with its stream, its kernels and its memory.
 #[derive(Debug)]
 pub(super) struct Rank {
     pub(super) stream: Arc<CudaStream>,
@@ -41,15 +49,26 @@ pub(super) struct Rank {
     functions: [Option<Function>; Route::ALL.len()],
     /// Its part of the memory, without operands.
     share: Share,
-    _shared: CudaSlice<u8>,
+    /// Freed when no peer can use it any more.
+    shared: ManuallyDrop<CudaSlice<u8>>,
     _loaded: Loaded,
 }
 
 impl Drop for All {
     fn drop(&mut self) {
-        // A peer may still read what a rank has left for it. A driver that refuses has nothing that runs.
-        for rank in &self.ranks {
-            let _ = rank.stream.context().bind_to_thread().and_then(|()| rank.stream.synchronize());
+        // A peer may still read what a rank has left for it. Each stream is waited for, whatever another one says.
+        let wait = |rank: &Rank| {
+            // An error of before says nothing of what runs.
+            let _ = rank.stream.context().check_err();
+            rank.stream.synchronize()
+        };
+        let failures = self.ranks.iter().map(wait).filter(|ended| ended.is_err()).count();
+        if failures > 0 {
+            return; // what may still be used is kept
+        }
+        for rank in &mut self.ranks {
+            // SAFETY: it is dropped here alone, and nothing uses it.
+            unsafe { ManuallyDrop::drop(&mut rank.shared) };
         }
     }
 }
@@ -58,25 +77,22 @@ impl Drop for All {
 const APART: u64 = 256;
 
 impl Ranks {
-    /// Ranks in the order of the streams, each of a device of its own, for messages of `most` elements at most. It loads kernels and
-    /// allocates. The devices' default memory pools, from which cudarc allocates, are opened to each other.
+    /// Ranks in the order of the streams, each of a device of its own, for messages of `most` elements at most. It loads kernels, and
+    /// allocates on each device some twice the longest message and 32 MiB for each rank: [`Group::room`] says it, and
+    /// [`Group::with_routes`] makes do with less. The devices' memory pools, from which cudarc allocates, are opened to each other.
     ///
     /// # Errors
     /// Refusals of [`Group::new`]; [`Error::NoPeerAccess`] for devices that do not reach each other, or a device that is named twice;
     /// [`Error::Capturing`]; [`Error::Driver`].
     pub fn new(op: Op, ty: Type, most: u64, streams: &[Arc<CudaStream>]) -> Result<Ranks> {
-        let describe = |stream: &Arc<CudaStream>| {
-            refuse_capture(stream, "ranks would load kernels and allocate")?;
-            card::without_clusters(stream.context()).map_err(|error| failed("describe a card", error))
-        };
-        let cards = streams.iter().map(describe).collect::<Result<Vec<_>>>()?;
+        let cards = describe(streams)?;
         Ranks::of(Group::new(op, ty, most, &cards.iter().collect::<Vec<_>>())?, streams)
     }
 
     /// Ranks of a group that was planned by hand, one a stream.
     ///
     /// # Errors
-    /// As [`Ranks::new`]; another number of streams than of ranks.
+    /// As [`Ranks::new`]; another number of streams than of ranks; cards that do not hold the group's blocks at once.
     pub fn of(group: Group, streams: &[Arc<CudaStream>]) -> Result<Ranks> {
         if streams.len() as u32 != group.ranks() {
             let got = streams.len().to_string();
@@ -86,8 +102,14 @@ impl Ranks {
                 range: "as many as the group has ranks",
             });
         }
+        let cards = describe(streams)?;
+        if cards.iter().any(|card| card.multiprocessors < group.blocks_max()) {
+            let (got, range) = (group.blocks_max().to_string(), "at most the multiprocessors of each card");
+            return Err(Error::Parameter { what: "the number of blocks", got, range });
+        }
         reach_each_other(streams)?;
-        let ranks = streams.iter().map(|stream| Rank::new(&group, stream)).collect::<Result<Vec<_>>>()?;
+        let rank = |(stream, card)| Rank::new(&group, stream, card);
+        let ranks = streams.iter().zip(&cards).map(rank).collect::<Result<Vec<_>>>()?;
         // A peer may write into the memory of a rank as soon as its own stream gets there.
         for rank in &ranks {
             rank.stream.synchronize().map_err(|error| failed("clear the memory of a rank", error))?;
@@ -111,8 +133,8 @@ impl Ranks {
     ///
     /// # Errors
     /// Not as many arrays as ranks, or arrays of different lengths; another type than the group's; arrays of another device; what
-    /// [`Group::call`] and [`GroupCall::launch`] refuse. Nothing is enqueued then. [`Error::Driver`] where a launch fails, which the ranks
-    /// that were launched before wait for.
+    /// [`Group::call`] and [`GroupCall::launch`] refuse; an error that the driver has reported before. Nothing is enqueued then.
+    /// [`Error::Driver`] where a launch fails.
     pub fn all_reduce<T: Element>(
         &mut self,
         route: impl Into<Option<Route>>,
@@ -181,21 +203,28 @@ impl All {
     unsafe fn enqueue(&self, route: Option<Route>, n: usize, shares: &[Share]) -> Result<()> {
         let call = self.call(route, n)?;
         let launches = (0..self.group.ranks()).map(|rank| call.launch(rank, shares)).collect::<Result<Vec<_>>>()?;
+        self.ranks.iter().try_for_each(|rank| rank.check_ready(&call))?;
         // SAFETY: the caller's promise.
         self.ranks.iter().zip(&launches).try_for_each(|(rank, launch)| unsafe { rank.enqueue(&call, launch) })
     }
 }
 
+/// The card of each stream, none of which captures.
+fn describe(streams: &[Arc<CudaStream>]) -> Result<Vec<Card>> {
+    let describe = |stream: &Arc<CudaStream>| {
+        refuse_capture(stream, "ranks would load kernels and allocate")?;
+        card::without_clusters(stream.context()).map_err(|error| failed("describe a card", error))
+    };
+    streams.iter().map(describe).collect()
+}
+
 impl Rank {
-    fn new(group: &Group, stream: &Arc<CudaStream>) -> Result<Rank> {
-        let context = stream.context();
-        let describe = |error| failed("describe a card", error);
-        let capability = card::without_clusters(context).map_err(describe)?.compute_capability;
-        let loaded = Loaded::new(context);
+    fn new(group: &Group, stream: &Arc<CudaStream>, card: &Card) -> Result<Rank> {
+        let loaded = Loaded::new(stream.context());
         let mut functions = [None; Route::ALL.len()];
         for route in Route::ALL.into_iter().filter(|&route| group.has_route(route)) {
             let kernel = group.kernel(route);
-            let text = kernels::ptx(&kernel, capability)?;
+            let text = kernels::ptx(&kernel, card.compute_capability)?;
             let module = loaded.module(&kernel, || Ok([text.as_bytes(), b"\0"].concat()))?;
             functions[route as usize] = Some(loaded.function(module, &kernel, 0)?);
         }
@@ -212,7 +241,7 @@ impl Rank {
         let [stage, words, flags, calls] = places.map(|(begin, bytes)| Memory { address: first + begin, bytes });
         drop(guard);
         let share = Share { input: stage, out: stage, stage, words, flags, calls };
-        Ok(Rank { stream: Arc::clone(stream), functions, share, _shared: shared, _loaded: loaded })
+        Ok(Rank { stream: Arc::clone(stream), functions, share, shared: ManuallyDrop::new(shared), _loaded: loaded })
     }
 
     /// Its memory with these operands.
@@ -221,13 +250,23 @@ impl Rank {
         Share { input: memory(input), out: memory(out), ..self.share }
     }
 
+    /// Finds what would keep its launch from being enqueued, before a peer waits for it: an error that the driver has reported since the
+    /// last call, or a kernel that is not there.
+    pub(super) fn check_ready(&self, call: &GroupCall) -> Result<()> {
+        self.stream.context().bind_to_thread().map_err(|error| failed("take the context", error))?;
+        self.function(call).map(drop)
+    }
+
+    fn function(&self, call: &GroupCall) -> Result<Function> {
+        self.functions[call.route() as usize].ok_or_else(|| Error::NoKernel { kernel: call.kernel() })
+    }
+
     /// Enqueues its launch of a call.
     ///
     /// # Safety
     /// The launch is this rank's, and its operands are memory of the ranks' devices until their streams are past the call.
     pub(super) unsafe fn enqueue(&self, call: &GroupCall, launch: &RankLaunch) -> Result<()> {
-        let function =
-            self.functions[call.route() as usize].ok_or_else(|| Error::NoKernel { kernel: call.kernel() })?;
+        let function = self.function(call)?;
         let failed = |error| failed(&format!("launch {}", call.kernel()), error);
         let mut pointers: Vec<*mut c_void> = vec![launch.arrays.as_ptr().cast_mut().cast()];
         pointers.extend(launch.numbers.iter().map(|number| from_ref(number).cast_mut().cast::<c_void>()));

@@ -243,13 +243,22 @@ fn members_call_from_threads_of_their_own() {
     let ranks = Ranks::new(Op::Sum, Type::F32, 5000, &streams).expect("GPUs that reach each other");
     let all = (1..=streams.len()).sum::<usize>() as f32;
     std::thread::scope(|scope| {
-        for (mut member, stream) in ranks.members().into_iter().zip(&streams) {
+        let streams = &streams;
+        for (mut member, stream) in ranks.members().into_iter().zip(streams) {
             scope.spawn(move || {
                 let rank = member.rank();
                 let mut draw = Draw(9);
                 for call in 0..200 {
                     let (n, route) = (draw.below(5001), Route::ALL.get(draw.below(6)).copied());
                     let n = if call == 100 { n + rank } else { n };
+                    if call == 150 {
+                        // An array of another device than its member's, of which the driver must not hear.
+                        let other = &streams[(rank + 1) % streams.len()];
+                        let mut array = other.alloc_zeros::<f32>(n.max(1)).expect("memory");
+                        let refused = member.all_reduce_in_place(route, &mut array).expect_err("another device");
+                        assert_eq!(refused, Error::OtherContext { what: "out" });
+                        continue;
+                    }
                     let mut array = stream.clone_htod(&vec![(rank + 1) as f32; n]).expect("memory");
                     let done = member.all_reduce_in_place(route, &mut array);
                     if call == 100 {
