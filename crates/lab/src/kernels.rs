@@ -115,6 +115,26 @@ mod tests {
         pairs.iter().map(|(name, hash)| ((*name).to_owned(), (*hash).to_owned())).collect()
     }
 
+    /// Rows of records are tied to kernels by their names.
+    #[test]
+    fn a_name_has_one_code_in_all_files() {
+        let root = crate::session::built_root();
+        let mut all = Hashes::new();
+        for file in std::fs::read_dir(root.join("kernels")).expect("the kernels' folder") {
+            let path = file.expect("an entry of the folder").path();
+            let Some(slug) = path.file_stem().filter(|_| path.extension().is_some_and(|extension| extension == "cu"))
+            else {
+                continue;
+            };
+            let slug = slug.to_string_lossy();
+            for (name, hash) in file_hashes(&root, &slug).expect("committed PTX") {
+                let known = all.entry(name.clone()).or_insert_with(|| hash.clone());
+                assert_eq!(*known, hash, "{name} of {slug} has the name of another file's kernel");
+            }
+        }
+        assert!(all.len() > 1000, "{} kernels", all.len());
+    }
+
     #[test]
     fn a_changed_kernel_is_named_and_no_other() {
         let then = hashes(&[("fold_i32", "1"), ("block_sum_t256v2_f32", "2"), ("block_max_t256v2_f32", "3")]);
