@@ -134,8 +134,7 @@ impl<T: Element> Arrays<T> {
                 Share { input, out, stage, words, flags, calls }
             };
             let shares: Vec<Share> = (0..group.ranks() as usize).map(share).collect();
-            let launch = |rank| Ok(call.launch(rank, &shares).map_err(device::Error::from)?);
-            (0..group.ranks()).map(launch).collect()
+            Ok(call.launches(&shares).map_err(device::Error::from)?)
         };
         (0..CALLS).map(launches).collect()
     }

@@ -40,7 +40,7 @@ pub use reduce::{HostOperand, HostOperands, Reductions};
 pub use reduction::{Card, Geometry, card};
 pub use replay::{Graph, Replayed, Step};
 pub use scalar::Scalar;
-pub use source::{KernelSource, all_entry_hashes, listing};
+pub use source::{KernelSource, all_entry_hashes, all_sources, listing};
 pub use stamp::{Stamp, code_sha256, entry_hashes, sha256, up_to_date};
 
 pub use simt::counters::{Metric, PEER_METRICS};

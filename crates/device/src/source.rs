@@ -207,26 +207,33 @@ fn read(path: &Path) -> Result<String, Error> {
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
+/// Sources of all kernels in the folder `kernels` of a source tree.
+///
+/// # Errors
+/// [`Error::Unreadable`].
+pub fn all_sources(root: &Path) -> Result<Vec<KernelSource>, Error> {
+    let folder = root.join("kernels");
+    let unreadable = |source| Error::Unreadable { path: folder.clone(), source };
+    let mut sources = Vec::new();
+    // A tree that holds records alone has none.
+    if !folder.is_dir() {
+        return Ok(sources);
+    }
+    for file in std::fs::read_dir(&folder).map_err(unreadable)? {
+        let path = file.map_err(unreadable)?.path();
+        let slug = path.file_stem().filter(|_| path.extension().is_some_and(|extension| extension == "cu"));
+        sources.extend(slug.map(|slug| KernelSource::in_root(root, &slug.to_string_lossy())));
+    }
+    Ok(sources)
+}
+
 /// Hash of each entry's code in the PTX of all lessons of a source tree, by name.
 ///
 /// # Errors
 /// [`Error::Unreadable`].
 pub fn all_entry_hashes(root: &Path) -> Result<BTreeMap<String, String>, Error> {
-    let folder = root.join("kernels");
-    let unreadable = |source| Error::Unreadable { path: folder.clone(), source };
-    let mut hashes = BTreeMap::new();
-    // A tree that holds records alone has none.
-    if !folder.is_dir() {
-        return Ok(hashes);
-    }
-    for file in std::fs::read_dir(&folder).map_err(unreadable)? {
-        let path = file.map_err(unreadable)?.path();
-        let slug = path.file_stem().filter(|_| path.extension().is_some_and(|extension| extension == "cu"));
-        if let Some(slug) = slug {
-            hashes.extend(KernelSource::in_root(root, &slug.to_string_lossy()).entry_hashes()?);
-        }
-    }
-    Ok(hashes)
+    let hashes = all_sources(root)?.into_iter().map(|source| source.entry_hashes());
+    Ok(hashes.collect::<Result<Vec<_>, Error>>()?.into_iter().flatten().collect())
 }
 
 /// The hashes in the head of a PTX file, of which no more is read; without a stamp those of its text; none without the file.

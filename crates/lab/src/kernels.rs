@@ -118,18 +118,11 @@ mod tests {
     /// Rows of records are tied to kernels by their names.
     #[test]
     fn a_name_has_one_code_in_all_files() {
-        let root = crate::session::built_root();
         let mut all = Hashes::new();
-        for file in std::fs::read_dir(root.join("kernels")).expect("the kernels' folder") {
-            let path = file.expect("an entry of the folder").path();
-            let Some(slug) = path.file_stem().filter(|_| path.extension().is_some_and(|extension| extension == "cu"))
-            else {
-                continue;
-            };
-            let slug = slug.to_string_lossy();
-            for (name, hash) in file_hashes(&root, &slug).expect("committed PTX") {
+        for source in device::all_sources(&crate::session::built_root()).expect("the kernels' folder") {
+            for (name, hash) in source.entry_hashes().expect("committed PTX") {
                 let known = all.entry(name.clone()).or_insert_with(|| hash.clone());
-                assert_eq!(*known, hash, "{name} of {slug} has the name of another file's kernel");
+                assert_eq!(*known, hash, "{name} of {} has the name of another file's kernel", source.slug);
             }
         }
         assert!(all.len() > 1000, "{} kernels", all.len());

@@ -311,12 +311,38 @@ impl GroupCall {
     /// # Errors
     /// A rank that is not there, or not as many shares as ranks; memory that is too short, badly aligned, or overlaps results in part.
     pub fn launch(&self, rank: u32, shares: &[Share]) -> Result<RankLaunch> {
-        let GroupCall { group, route, n, .. } = self;
-        if rank >= group.ranks || shares.len() as u32 != group.ranks {
+        if rank >= self.group.ranks {
             let got = format!("{rank} of {}", shares.len());
             return Err(Error::Parameter { what: "the rank", got, range: "each rank of the group's number of ranks" });
         }
-        shares.iter().try_for_each(|share| self.check(share))?;
+        self.check_all(shares)?;
+        Ok(self.checked(rank, shares))
+    }
+
+    /// The launches of all ranks, by their memory in their order.
+    ///
+    /// # Errors
+    /// Those of [`GroupCall::launch`].
+    pub fn launches(&self, shares: &[Share]) -> Result<Vec<RankLaunch>> {
+        self.check_all(shares)?;
+        Ok((0..self.group.ranks).map(|rank| self.checked(rank, shares)).collect())
+    }
+
+    fn check_all(&self, shares: &[Share]) -> Result<()> {
+        if shares.len() as u32 != self.group.ranks {
+            let got = shares.len().to_string();
+            return Err(Error::Parameter {
+                what: "the number of shares",
+                got,
+                range: "as many as the group has ranks",
+            });
+        }
+        shares.iter().try_for_each(|share| self.check(share))
+    }
+
+    /// The launch of a rank by memory that was checked.
+    fn checked(&self, rank: u32, shares: &[Share]) -> RankLaunch {
+        let GroupCall { group, route, n, .. } = self;
         // Routes that meet share a staging array, and so they count together.
         let has_words = *route == Route::LowLatency;
         let mut arrays = [0; ARRAYS];
@@ -327,12 +353,12 @@ impl GroupCall {
             }
         }
         arrays[ARRAYS - 1] = shares[rank as usize].calls.address + u64::from(has_words) * group.room().calls / 2;
-        Ok(RankLaunch {
+        RankLaunch {
             geometry: self.geometry,
             arrays,
             numbers: [rank, group.ranks, group.slot(*route) as u32, group.half(*route) as u32, group.grid_max],
             n: *n,
-        })
+        }
     }
 
     fn check(&self, share: &Share) -> Result<()> {

@@ -150,7 +150,7 @@ fn run<T: Element>(routes: &[Route], wrong: Option<&str>, op: Op, case: Case, ch
         let shares: Vec<Share> = (0..ranks).map(share).collect();
         let n = if has_gaps && call % 2 == 1 { 0 } else { n };
         let call = group.call(routes[call % routes.len()], n as u64).unwrap();
-        (0..ranks as u32).map(|rank| (call.kernel(), call.launch(rank, &shares).unwrap())).collect()
+        call.launches(&shares).unwrap().into_iter().map(|launch| (call.kernel(), launch)).collect()
     });
     let launches: Vec<Vec<(String, RankLaunch)>> = launches.collect();
     let call = |rank: usize, call: usize| {

@@ -86,7 +86,7 @@ impl Ranks {
     /// [`Error::Capturing`]; [`Error::Driver`].
     pub fn new(op: Op, ty: Type, most: u64, streams: &[Arc<CudaStream>]) -> Result<Ranks> {
         let cards = describe(streams)?;
-        Ranks::of(Group::new(op, ty, most, &cards.iter().collect::<Vec<_>>())?, streams)
+        Ranks::on(Group::new(op, ty, most, &cards.iter().collect::<Vec<_>>())?, streams, &cards)
     }
 
     /// Ranks of a group that was planned by hand, one a stream.
@@ -103,13 +103,18 @@ impl Ranks {
             });
         }
         let cards = describe(streams)?;
+        Ranks::on(group, streams, &cards)
+    }
+
+    /// Ranks on as many cards.
+    fn on(group: Group, streams: &[Arc<CudaStream>], cards: &[Card]) -> Result<Ranks> {
         if cards.iter().any(|card| card.multiprocessors < group.blocks_max()) {
             let (got, range) = (group.blocks_max().to_string(), "at most the multiprocessors of each card");
             return Err(Error::Parameter { what: "the number of blocks", got, range });
         }
         reach_each_other(streams)?;
         let rank = |(stream, card)| Rank::new(&group, stream, card);
-        let ranks = streams.iter().zip(&cards).map(rank).collect::<Result<Vec<_>>>()?;
+        let ranks = streams.iter().zip(cards).map(rank).collect::<Result<Vec<_>>>()?;
         // A peer may write into the memory of a rank as soon as its own stream gets there.
         for rank in &ranks {
             rank.stream.synchronize().map_err(|error| failed("clear the memory of a rank", error))?;
@@ -202,7 +207,7 @@ impl All {
     /// The operands are memory of the ranks' devices, and stay so until their streams are past the launches.
     unsafe fn enqueue(&self, route: Option<Route>, n: usize, shares: &[Share]) -> Result<()> {
         let call = self.call(route, n)?;
-        let launches = (0..self.group.ranks()).map(|rank| call.launch(rank, shares)).collect::<Result<Vec<_>>>()?;
+        let launches = call.launches(shares)?;
         self.ranks.iter().try_for_each(|rank| rank.check_ready(&call))?;
         // SAFETY: the caller's promise.
         self.ranks.iter().zip(&launches).try_for_each(|(rank, launch)| unsafe { rank.enqueue(&call, launch) })
