@@ -12,7 +12,7 @@ use clap::builder::PossibleValuesParser;
 
 use crate::book::{BUILD_DIR, includes, links};
 use course::ensure::Mode;
-use course::lessons::{WITHOUT_A_PAGE, lessons};
+use course::lessons::{self, lessons};
 use course::{bless, exercise, headlines, ptx, workspace};
 
 use crate::{book, editor, engine};
@@ -259,9 +259,9 @@ fn rust_version(scene: &Scene) -> Result<Verdict> {
     }
 }
 
-/// The slugs of the list of lessons.
+/// The slugs of all chapters.
 fn listed() -> Vec<&'static str> {
-    lessons().iter().map(|lesson| lesson.slug).collect()
+    lessons::slugs().collect()
 }
 
 /// Kernels of the library that no program of a chapter launches yet.
@@ -269,7 +269,7 @@ const WITHOUT_A_LESSON: [&str; 1] = ["ch13-rows"];
 
 fn slugs(scene: &Scene) -> Result<Verdict> {
     let variants = lessons().into_iter().flat_map(|lesson| lesson.variants);
-    let more_kernels = variants.filter_map(|variant| variant.kernels).chain(WITHOUT_A_LESSON).chain(WITHOUT_A_PAGE);
+    let more_kernels = variants.filter_map(|variant| variant.kernels).chain(WITHOUT_A_LESSON);
     let more_kernels: Vec<&str> = more_kernels.collect();
     layout::slugs(&scene.root, &listed(), &more_kernels)?.verdict().map(Verdict::Pass)
 }

@@ -6,13 +6,13 @@ use anyhow::{Context, Result};
 use lab::kernels::DAGGER;
 
 use crate::findings::Findings;
-use crate::lessons::lessons;
+use crate::lessons::slugs;
 
 /// Fails where one of them includes a figure that is marked as older than its kernel. A chapter leads with what stands before its
 /// first section, and with the summary of its contest, which is `clock.md`.
 pub fn check(root: &Path) -> Result<Findings> {
     let mut findings = Findings::new("headlines");
-    let pages = lessons().into_iter().map(|lesson| format!("book/src/{}.md", lesson.slug));
+    let pages = slugs().map(|slug| format!("book/src/{slug}.md"));
     let whole = ["README.md", "book/src/introduction.md"].map(str::to_owned);
     for page in whole.into_iter().chain(pages) {
         let text = read(root, &page)?;
@@ -66,9 +66,9 @@ mod tests {
         put("book/src/generated/results/facts.md", facts);
         put("README.md", "[A run](book/src/generated/results/facts.md:a).\n");
         put("book/src/introduction.md", "It is {{#include generated/results/facts.md:a}} times.\n");
-        for lesson in lessons() {
+        for slug in slugs() {
             let text = "# A lesson\n\n## The card\n{{#include generated/results/facts.md:b}}\n";
-            put(&format!("book/src/{}.md", lesson.slug), text);
+            put(&format!("book/src/{slug}.md"), text);
         }
         assert_eq!(check(dir.path()).unwrap().problems, [""; 0]);
         put("book/src/introduction.md", "It is {{#include generated/results/facts.md:b}} times.\n");

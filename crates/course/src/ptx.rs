@@ -8,7 +8,7 @@ use device::{KernelSource, Stamp, compile_committed, entry_hashes, up_to_date};
 
 use crate::ensure::{Mode, ensure};
 use crate::findings::Findings;
-use crate::lessons::lessons;
+use crate::lessons;
 use crate::{exercise, workspace};
 
 /// Options of `cargo course ptx`.
@@ -170,7 +170,7 @@ const SIDE_FOLDERS: [&str; 6] = ["asides", "tests/mistakes", "exercises", "solut
 /// The chapters' side folders that exist.
 fn side_folders(root: &Path) -> Vec<PathBuf> {
     let of = |slug: &str| SIDE_FOLDERS.map(|folder| root.join("chapters").join(slug).join(folder));
-    let folders = lessons().into_iter().flat_map(|lesson| of(lesson.slug));
+    let folders = lessons::slugs().flat_map(of);
     folders.chain([root.join(FIRST)]).filter(|folder| folder.is_dir()).collect()
 }
 

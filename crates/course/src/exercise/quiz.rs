@@ -10,7 +10,7 @@ use super::asked::{self, Asked};
 use super::page::{folded, inline, option_answer, radios};
 use super::predict::ANSWER;
 use super::write::is_name;
-use crate::lessons::lessons;
+use crate::lessons;
 use crate::workspace;
 
 #[derive(Debug, Deserialize)]
@@ -51,15 +51,15 @@ struct Choice {
 /// A quiz that cannot be read, or that says something impossible.
 pub fn fragments(root: &Path) -> Result<Vec<(String, String)>> {
     let mut files = Vec::new();
-    for lesson in lessons() {
-        let path = root.join("chapters").join(lesson.slug).join("quiz.toml");
+    for slug in lessons::slugs() {
+        let path = root.join("chapters").join(slug).join("quiz.toml");
         if !path.is_file() {
             continue;
         }
         let name = workspace::name(root, &path);
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read `{name}`"))?;
-        let page = quiz(&text, lesson.slug, root).with_context(|| format!("{name} is no quiz"))?;
-        files.push((lesson.slug.to_owned(), page));
+        let page = quiz(&text, slug, root).with_context(|| format!("{name} is no quiz"))?;
+        files.push((slug.to_owned(), page));
     }
     Ok(files)
 }
