@@ -9,11 +9,10 @@ use serde_json::json;
 use crate::{Bench, Graphs, Result, say};
 
 /// Largest messages in bytes, as a power of two, and the routes that are worth a trial up to there.
-const TIERS: [(u32, &[Route]); 4] = [
+const TIERS: [(u32, &[Route]); 3] = [
     (20, &Route::ALL),
     (24, &[Route::OneShotPull, Route::OneShotPush, Route::TwoShotPush, Route::TwoShotDirect]),
-    (28, &[Route::TwoShotPush, Route::TwoShotDirect]),
-    (30, &[Route::TwoShotDirect]),
+    (30, &[Route::TwoShotPush, Route::TwoShotDirect]),
 ];
 /// Bytes that the calls of a graph reduce together, and most calls of one.
 const BYTES_A_GRAPH: u64 = 64 << 20;
