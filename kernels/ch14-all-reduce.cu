@@ -172,7 +172,9 @@ __device__ void meet(const Peers<u64>& flags, Call call, u64 step) {
 __device__ u64 first_step(Call call) { return 2 * call.number; }
 __device__ u64 half(Call call) { return call.number % 2 * call.half; }
 
-// A part of the packs.
+// A part of the packs. All blocks go through it side by side, which is faster
+// over the link than a stretch for each. A block has the same packs on all
+// ranks, since blocks of one index meet.
 struct Part {
     u64 begin, end;
     // Part i of `parts`, which differ by one pack at most.
@@ -181,15 +183,16 @@ struct Part {
         return {begin + packs * i / parts, begin + packs * (i + 1) / parts};
     }
     template <typename F> __device__ void each(F f) const {
+        u64 stride = u64(gridDim.x) * blockDim.x;
+        u64 i = begin + u64(blockIdx.x) * blockDim.x + threadIdx.x;
 #pragma unroll 1
-        for (u64 i = begin + threadIdx.x; i < end; i += blockDim.x) f(i);
+        for (; i < end; i += stride) f(i);
     }
 };
 
-// The packs of this block: the same for all ranks, since blocks of one index meet.
-template <typename P> __device__ Part of_block(u64 n) {
-    u64 packs = (n + P::COUNT - 1) / P::COUNT;
-    return Part{0, packs}.part(blockIdx.x, gridDim.x);
+// All packs of n elements.
+template <typename P> __device__ Part all_of(u64 n) {
+    return {0, (n + P::COUNT - 1) / P::COUNT};
 }
 
 // ---- the link ----
@@ -243,11 +246,11 @@ template <class Op, typename T>
 __device__ void one_shot_pull(const Arrays<T>& a, Call call, u64 n) {
     using P = Pack16<T>;
     u64 at = half(call);
-    Part mine = of_block<P>(n);
+    Part all = all_of<P>(n);
     P* own = a.stage.of[call.rank] + at;
-    mine.each([&](u64 i) { own[i] = load<P>(a.in.of[call.rank], i, n); });
+    all.each([&](u64 i) { own[i] = load<P>(a.in.of[call.rank], i, n); });
     meet(a.flags, call, first_step(call));
-    mine.each([&](u64 i) {
+    all.each([&](u64 i) {
         P sum = in_order<Op, P>(call.ranks, [&](u32 r) {
             return a.stage.of[r][at + i];
         });
@@ -262,8 +265,8 @@ template <class Op, typename T>
 __device__ void one_shot_push(const Arrays<T>& a, Call call, u64 n) {
     using P = Pack16<T>;
     u64 at = half(call), slot = at + u64(call.rank) * call.slot;
-    Part mine = of_block<P>(n);
-    mine.each([&](u64 i) {
+    Part all = all_of<P>(n);
+    all.each([&](u64 i) {
         P own = load<P>(a.in.of[call.rank], i, n);
 #pragma unroll 1
         for (u32 k = 1; k < call.ranks; k++) {
@@ -272,7 +275,7 @@ __device__ void one_shot_push(const Arrays<T>& a, Call call, u64 n) {
     });
     meet(a.flags, call, first_step(call));
     const P* arrived = a.stage.of[call.rank] + at;
-    mine.each([&](u64 i) {
+    all.each([&](u64 i) {
         P own = load<P>(a.in.of[call.rank], i, n);
         P sum = in_order<Op, P>(call.ranks, [&](u32 r) {
             return r == call.rank ? own : arrived[u64(r) * call.slot + i];
@@ -286,25 +289,23 @@ __device__ void one_shot_push(const Arrays<T>& a, Call call, u64 n) {
 
 // ANCHOR: two_shot_push
 // Each rank sends every other the part that it adds, and then sends its sums
-// to all: nothing is read over the link. A slot has room for a part alone:
-// those of this block begin at `base` in each.
+// to all: nothing is read over the link. A slot has room for a part alone.
 template <class Op, typename T>
 __device__ void two_shot_push(const Arrays<T>& a, Call call, u64 n) {
     using P = Pack16<T>;
     u64 at = half(call);
-    Part mine = of_block<P>(n);
-    u64 base = mine.begin / call.ranks + blockIdx.x;
+    Part all = all_of<P>(n);
     for (u32 k = 1; k < call.ranks; k++) {
         u32 owner = (call.rank + k) % call.ranks; // not all to one at a time
-        Part theirs = mine.part(owner, call.ranks);
-        P* there = a.stage.of[owner] + at + u64(call.rank) * call.slot + base;
+        Part theirs = all.part(owner, call.ranks);
+        P* there = a.stage.of[owner] + at + u64(call.rank) * call.slot;
         theirs.each([&](u64 i) {
             there[i - theirs.begin] = load<P>(a.in.of[call.rank], i, n);
         });
     }
     meet(a.flags, call, first_step(call));
-    Part ours = mine.part(call.rank, call.ranks);
-    const P* arrived = a.stage.of[call.rank] + at + base;
+    Part ours = all.part(call.rank, call.ranks);
+    const P* arrived = a.stage.of[call.rank] + at;
     ours.each([&](u64 i) {
         P own = load<P>(a.in.of[call.rank], i, n);
         P sum = in_order<Op, P>(call.ranks, [&](u32 r) {
@@ -325,7 +326,7 @@ template <class Op, typename T>
 __device__ void two_shot_direct(const Arrays<T>& a, Call call, u64 n) {
     using P = Pack16<T>;
     meet(a.flags, call, first_step(call));
-    of_block<P>(n).part(call.rank, call.ranks).each([&](u64 i) {
+    all_of<P>(n).part(call.rank, call.ranks).each([&](u64 i) {
         P sum = in_order<Op, P>(call.ranks, [&](u32 r) {
             return load<P>(a.in.of[r], i, n);
         });
@@ -424,11 +425,11 @@ __device__ void meet_once(const Peers<u64>& flags, Call call, u64) {
 template <typename Meet>
 __device__ void one_shot_meeting(const Arrays<float>& a, Call call, u64 at, u64 n, Meet meeting) {
     using P = Pack16<float>;
-    Part mine = of_block<P>(n);
+    Part all = all_of<P>(n);
     P* own = a.stage.of[call.rank] + at;
-    mine.each([&](u64 i) { own[i] = load<P>(a.in.of[call.rank], i, n); });
+    all.each([&](u64 i) { own[i] = load<P>(a.in.of[call.rank], i, n); });
     meeting(a.flags, call, first_step(call));
-    mine.each([&](u64 i) {
+    all.each([&](u64 i) {
         P sum = in_order<Sum, P>(call.ranks, [&](u32 r) {
             return a.stage.of[r][at + i];
         });
@@ -443,9 +444,9 @@ __device__ void by_arrival(const Arrays<float>& a, Call call, u64 n) {
     using P = Pack16<float>;
     __shared__ u32 order[MAX_RANKS];
     u64 at = half(call);
-    Part mine = of_block<P>(n);
+    Part all = all_of<P>(n);
     P* own = a.stage.of[call.rank] + at;
-    mine.each([&](u64 i) { own[i] = load<P>(a.in.of[call.rank], i, n); });
+    all.each([&](u64 i) { own[i] = load<P>(a.in.of[call.rank], i, n); });
     __syncthreads();
     if (threadIdx.x == 0) {
         u64 step = first_step(call);
@@ -463,7 +464,7 @@ __device__ void by_arrival(const Arrays<float>& a, Call call, u64 n) {
         }
     }
     __syncthreads();
-    mine.each([&](u64 i) {
+    all.each([&](u64 i) {
         P sum = a.stage.of[order[0]][at + i];
         for (u32 k = 1; k < call.ranks; k++) {
             P next = a.stage.of[order[k]][at + i];

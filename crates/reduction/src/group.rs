@@ -228,13 +228,13 @@ impl Group {
         self.packs.min(route.bytes_max() / PACK_BYTES)
     }
 
-    /// Packs of a slot. Words take twice the room, as four bytes travel with an epoch; parts differ by one pack in each block.
+    /// Packs of a slot. Words take twice the room, as four bytes travel with an epoch.
     fn slot(&self, route: Route) -> u64 {
         match route {
             _ if !self.has_route(route) => 0,
             Route::LowLatency => 2 * self.packs(route),
             Route::OneShotPull | Route::OneShotPush => self.packs(route),
-            Route::TwoShotPush => self.packs(route).div_ceil(self.ranks.into()) + u64::from(self.grid_max),
+            Route::TwoShotPush => self.packs(route).div_ceil(self.ranks.into()),
             Route::TwoShotDirect => 0,
         }
     }
