@@ -9,7 +9,7 @@ use crate::lessons::OVER_DEVICES;
 
 /// Numbers of devices whose counters stand side by side.
 const RANKS: [&str; 3] = ["2", "4", "8"];
-/// Arguments of the runs that are compared: arrays of one block.
+/// Arguments of the runs that are compared.
 const COMPARED: [&str; 3] = ["--n", "1024", "--json"];
 /// Kernels that race, and all that are wrong.
 const RACING: &str = "device_scope,reused,overwritten";
