@@ -346,10 +346,10 @@ __device__ void two_shot_direct(const Arrays<T>& a, Call call, u64 n) {
 
 // ANCHOR: low_latency
 // Four bytes of data and the call's epoch in one word of eight, which arrives
-// whole. Whoever finds the epoch has the data: no flag, no fence, no second
-// trip. Epochs are odd, and memory is zero before the first call. The staging
-// array is for such words alone: other data might look like an epoch. (As a
-// word would that was written 2^31 calls ago, and not since.)
+// whole. A thread that finds the epoch has the data: no flag, no fence, no
+// second trip. Epochs are odd, and memory is zero before the first call. The
+// staging array is for such words alone: other data might look like an epoch.
+// (As a word would that was written 2^31 calls ago, and not since.)
 __device__ u32 epoch(Call call) {
     return 2 * static_cast<u32>(call.number) + 1;
 }
@@ -445,8 +445,8 @@ __device__ void one_shot_meeting(const Arrays<float>& a, Call call, u64 at, u64 
 }
 
 // ANCHOR: arrival
-// WRONG: whoever comes first is added first. Each rank adds in an order of
-// its own, and has last digits of its own, which are others the next time.
+// WRONG: the array that comes first is added first. Each rank adds in an
+// order of its own, and has last digits of its own, others the next time.
 __device__ void by_arrival(const Arrays<float>& a, Call call, u64 n) {
     using P = Pack16<float>;
     __shared__ u32 order[MAX_RANKS];

@@ -76,7 +76,7 @@ fn number(value: &Value) -> String {
 
 /// Tables and texts, name and contents.
 pub(super) fn files(runs: &OverDevices) -> Vec<(String, String)> {
-    let found = runs.racing.split_once("\nfound in ").map_or("", |(_, found)| found);
+    let found = runs.racing.find("found in ").map_or("", |at| &runs.racing[at..]);
     let found = found.split("\n\ncounters").next().unwrap_or_default();
     let files = [
         ("run.txt", runs.text.clone()),
@@ -212,7 +212,7 @@ mod tests {
             assert!(mistakes.contains(row), "{row}: {mistakes}");
         }
         let files = files(&runs);
-        assert!(files.contains(&("faults.txt".to_owned(), "racing\nerror\n".to_owned())), "{files:?}");
+        assert!(files.contains(&("faults.txt".to_owned(), "found in racing\nerror\n".to_owned())), "{files:?}");
         assert!(facts(&runs).contains(&("racing-seeds-found".to_owned(), "7".to_owned())));
     }
 
