@@ -326,7 +326,7 @@ __device__ void two_shot_push(const Arrays<T>& a, Call call, u64 n) {
 // ANCHOR: two_shot_direct
 // Nothing is staged: each rank reads its part of all arrays where they lie,
 // and writes its sums where all want them, which may be the same place. So
-// nobody may begin before all have come, nor leave before all are done.
+// no rank may begin before all have come, nor leave before all are done.
 template <class Op, typename T>
 __device__ void two_shot_direct(const Arrays<T>& a, Call call, u64 n) {
     using P = Pack16<T>;
