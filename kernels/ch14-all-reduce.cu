@@ -81,6 +81,7 @@ __device__ P in_order(u32 ranks, Of of) {
         if (r < ranks) each[r] = of(r);
     }
     P result;
+    // ANCHOR: added
 #pragma unroll
     for (u32 k = 0; k < P::COUNT; k++) {
         float value = widen(each[0].x[k]);
@@ -90,11 +91,13 @@ __device__ P in_order(u32 ranks, Of of) {
         }
         narrow(value, result.x[k]);
     }
+    // ANCHOR_END: added
     return result;
 }
 // ANCHOR_END: in_order
 
 // ANCHOR: peers
+// ANCHOR: addresses
 // An array on each device, by rank. Addresses of all devices are different,
 // and a kernel on one of them may use those of the others.
 template <typename T> struct Peers { T* of[MAX_RANKS]; };
@@ -106,6 +109,7 @@ template <typename T> struct Arrays {
     Peers<u64> flags;
     u64* calls;             // the rank's own count, a word for each block
 };
+// ANCHOR_END: addresses
 
 // All ranks make the same calls, whose numbers count from 1. A staging array
 // has two halves of `half` packs of 16 bytes, used in turn: a peer that is
@@ -117,10 +121,10 @@ struct Call { u32 rank, ranks; u64 number; u32 slot, half; };
 // ---- meeting ----
 
 // ANCHOR: count
-// The number of this call. It is counted on the device, so that a graph can be
-// replayed. Each block has a word of its own, as blocks do not wait for each
-// other; those that run count for those of larger grids too. A call of nothing
-// does not count: its ranks do not wait for each other either.
+// The number of this call. It is counted on the device, so that a graph can
+// be replayed. Each block has a word of its own, as blocks do not wait for
+// each other; those that run count for those of larger grids too. A call of
+// nothing does not count: its ranks do not wait for each other either.
 __device__ u64 count(u64* calls, u32 blocks_max) {
     u64 number = calls[blockIdx.x] + 1;
     __syncthreads(); // every thread has read it
@@ -201,12 +205,14 @@ template <typename P> __device__ Part all_of(u64 n) {
 // One thread on each of two devices, and a word that goes to and fro: each
 // waits at its own memory, and writes into its peer's.
 extern "C" __global__ void peer_trips(u64* mine, u64* theirs, u32 rank, u64 before, u32 count) {
+    // ANCHOR: trip
     for (u32 trip = 0; trip < count; trip++) {
         u64 there = before + 2 * trip + 1, back = there + 1;
         if (rank == 0) set(theirs, there);
         while (look(mine) < (rank == 0 ? back : there)) {}
         if (rank == 1) set(theirs, back);
     }
+    // ANCHOR_END: trip
 }
 // ANCHOR_END: peer_trips
 
@@ -222,8 +228,8 @@ extern "C" __global__ void peer_chase(const u64* at, u32 count, u64* out) {
 // ANCHOR_END: peer_chase
 
 // ANCHOR: peer_copy
-// What the link carries: `from` or `to` lies with a peer. Four reads are under
-// way for each thread.
+// What the link carries: `from` or `to` lies with a peer. Four reads are
+// under way for each thread.
 extern "C" __global__ void peer_copy(const uint4* from, uint4* to, u64 packs) {
     u64 stride = u64(gridDim.x) * blockDim.x;
     u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -321,7 +327,7 @@ __device__ void two_shot_push(const Arrays<T>& a, Call call, u64 n) {
 // ANCHOR: two_shot_direct
 // Nothing is staged: each rank reads its part of all arrays where they lie,
 // and writes its sums where all want them, which may be the same place. So
-// nobody may begin before all have come, nor leave before all are done.
+// no rank may begin before all have come, nor leave before all are done.
 template <class Op, typename T>
 __device__ void two_shot_direct(const Arrays<T>& a, Call call, u64 n) {
     using P = Pack16<T>;
@@ -341,13 +347,14 @@ __device__ void two_shot_direct(const Arrays<T>& a, Call call, u64 n) {
 
 // ANCHOR: low_latency
 // Four bytes of data and the call's epoch in one word of eight, which arrives
-// whole. Whoever finds the epoch has the data: no flag, no fence, no second
-// trip. Epochs are odd, and memory is zero before the first call. The staging
-// array is for such words alone: other data might look like an epoch. (As a
-// word would that was written 2^31 calls ago, and not since.)
+// whole. A thread that finds the epoch has the data: no flag, no fence, no
+// second trip. Epochs are odd, and memory is zero before the first call. The
+// staging array is for such words alone: other data might look like an epoch.
+// (As a word would that was written 2^31 calls ago, and not since.)
 __device__ u32 epoch(Call call) {
     return 2 * static_cast<u32>(call.number) + 1;
 }
+// ANCHOR: word
 __device__ void send(u64* to, u32 data, u32 epoch) {
     u64 word = u64(epoch) << 32 | data;
     asm volatile("st.relaxed.sys.global.u64 [%0], %1;"
@@ -361,6 +368,7 @@ __device__ u32 receive(const u64* from, u32 epoch) {
     } while (word >> 32 != epoch);
     return static_cast<u32>(word);
 }
+// ANCHOR_END: word
 
 template <typename T> __device__ u64* words_of(const Arrays<T>& a, u32 rank) {
     return reinterpret_cast<u64*>(a.stage.of[rank]);
@@ -438,8 +446,8 @@ __device__ void one_shot_meeting(const Arrays<float>& a, Call call, u64 at, u64 
 }
 
 // ANCHOR: arrival
-// WRONG: whoever comes first is added first. Each rank adds in an order of
-// its own, and has last digits of its own, which are others the next time.
+// WRONG: the array that comes first is added first. Each rank adds in an
+// order of its own, and has last digits of its own, others the next time.
 __device__ void by_arrival(const Arrays<float>& a, Call call, u64 n) {
     using P = Pack16<float>;
     __shared__ u32 order[MAX_RANKS];
@@ -507,6 +515,9 @@ KERNEL(reused, f32) {
     Call call = CALL;
     one_shot_meeting(a, call, half(call), n, meet_once);
 }
-// WRONG: one half for all calls. A rank that is ahead leaves its next array while a peer still reads the last one.
+// ANCHOR: overwritten
+// WRONG: one half for all calls. A rank that is ahead leaves its next array
+// while a peer still reads the last one.
 KERNEL(overwritten, f32) { one_shot_meeting(a, CALL, 0, n, meet); }
+// ANCHOR_END: overwritten
 KERNEL(arrival, f32) { by_arrival(a, CALL, n); }

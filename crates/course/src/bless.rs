@@ -9,8 +9,8 @@ use lab::{Chapter, Run};
 
 use crate::ensure::{Mode, ensure};
 use crate::findings::Findings;
-use crate::lessons::lessons;
-use crate::{exercise, faults, instructions, launch, results, workspace};
+use crate::lessons::{OVER_DEVICES, lessons};
+use crate::{exercise, faults, instructions, launch, over_devices, results, workspace};
 
 const COMMAND: &str = "cargo course bless";
 /// Folder of the book's generated parts, and of nothing else.
@@ -48,6 +48,8 @@ fn print_facts(root: &Path) -> Result<()> {
             println!("{}\n{facts}", lesson.slug);
         }
     }
+    let over = report::all_reduce(root, &over_devices::runs()?)?.into_iter().filter(|(name, _)| name == FACTS);
+    over.for_each(|(_, facts)| println!("{OVER_DEVICES}\n{facts}"));
     let results = results::fragments(root)?.into_iter().filter(|(name, _)| name == FACTS);
     results.for_each(|(_, facts)| println!("{}\n{facts}", results::FOLDER));
     Ok(())
@@ -90,8 +92,10 @@ pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
     for (name, contents) in results::contests(root).context("cannot write up a contest")? {
         work.file(folder.join(name), &contents);
     }
-    for (name, contents) in report::all_reduce(root).context("cannot write up the all-reduce")? {
-        work.file(folder.join("all-reduce").join(&name), &contents);
+    let over = over_devices::runs()?;
+    work.file(lab::record::path(root, OVER_DEVICES, SIM), &report::all_reduce_record(&over));
+    for (name, contents) in report::all_reduce(root, &over).context("cannot write up the all-reduce")? {
+        work.file(folder.join(OVER_DEVICES).join(&name), &contents);
     }
     for (name, contents) in report::library(root).context("cannot write up the library")? {
         work.file(folder.join("library").join(name), &contents);

@@ -15,6 +15,7 @@ mod instructions;
 pub mod launch;
 pub mod lessons;
 pub mod measure;
+mod over_devices;
 #[cfg(test)]
 mod profiler;
 pub mod ptx;

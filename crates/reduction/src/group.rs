@@ -67,16 +67,21 @@ impl Route {
         }
     }
 
-    /// Microseconds of a call by this route: a delay, and bytes over the link by its bandwidth. Both are fitted to what two H200 took
-    /// for 64 KiB to 256 MiB over NVLink 4.
-    fn predicted_us(self, bytes: u64, ranks: u32) -> f64 {
-        let (delay_us, gb_per_s) = match self {
+    /// Delay of a call by this route in microseconds, and the bandwidth in GB/s at which its bytes cross the link. Both are fitted to
+    /// what two H200 took for 64 KiB to 256 MiB over NVLink 4.
+    pub const fn delay_and_bandwidth(self) -> (f64, f64) {
+        match self {
             Route::LowLatency => (2.4, 280.0),
             Route::OneShotPull => (4.1, 280.0),
             Route::OneShotPush => (3.7, 288.0),
             Route::TwoShotPush => (6.5, 341.0),
             Route::TwoShotDirect => (6.2, 319.0),
-        };
+        }
+    }
+
+    /// Microseconds that a call by this route is expected to take: the delay, and behind it the bytes over the link by its bandwidth.
+    pub fn predicted_us(self, bytes: u64, ranks: u32) -> f64 {
+        let (delay_us, gb_per_s) = self.delay_and_bandwidth();
         delay_us + self.link_bytes(bytes, ranks) as f64 / (gb_per_s * 1e3)
     }
 

@@ -28,7 +28,7 @@ mod stale;
 mod sweep;
 mod tables;
 
-pub use all_reduce::all_reduce;
+pub use all_reduce::{OverDevices, all_reduce, recorded as all_reduce_record};
 pub use charts::{charts, stages};
 pub use contest_table::{BOOKS, ContestTable, Library, Over, Task};
 pub use library::library;

@@ -34,7 +34,7 @@ pub(crate) struct Plot {
 
 /// One line.
 pub(crate) struct Line {
-    /// At its end; a few characters.
+    /// At its end; a few characters, or none for a line that the key alone names.
     pub label: String,
     /// In the key, after the label; may be empty.
     pub name: String,
@@ -76,18 +76,22 @@ pub(crate) const MARKS: [Mark; 8] =
 struct Scale {
     x_log: (f64, f64),
     y_max: f64,
+    /// Foot of a logarithmic y axis; `None` where it begins at 0.
+    y_min: Option<f64>,
     top: i32,
 }
 
 impl Scale {
-    fn of(plot: &Plot) -> Scale {
+    fn of(plot: &Plot, by_decades: bool) -> Scale {
         let points = || plot.lines.iter().flat_map(|line| &line.points);
         let x_min = points().map(|point| point.0).fold(f64::INFINITY, f64::min).log2();
         let x_max = points().map(|point| point.0).fold(0.0, f64::max).log2();
         let y_max = points().map(|point| point.1).fold(0.0, f64::max);
+        let y_min = by_decades.then(|| points().map(|point| point.1).fold(f64::INFINITY, f64::min) / 1.2);
         // One place alone would have no width.
         let x_log = if x_max > x_min { (x_min, x_max) } else { (x_min - 0.5, x_min + 0.5) };
-        Scale { x_log, y_max: if y_max > 0.0 { y_max * 1.04 } else { 1.0 }, top: TITLE_HEIGHT + Y_TITLE_HEIGHT }
+        let y_max = if y_max > 0.0 { y_max * 1.04 } else { 1.0 };
+        Scale { x_log, y_max, y_min, top: TITLE_HEIGHT + Y_TITLE_HEIGHT }
     }
 
     fn x(&self, x: f64) -> f64 {
@@ -96,7 +100,15 @@ impl Scale {
     }
 
     fn y(&self, y: f64) -> f64 {
-        f64::from(self.foot()) - f64::from(HEIGHT) * y / self.y_max
+        let share = self.y_min.map_or(y / self.y_max, |min| (y / min).ln() / (self.y_max / min).ln());
+        f64::from(self.foot()) - f64::from(HEIGHT) * share
+    }
+
+    fn y_ticks(&self) -> Vec<f64> {
+        match self.y_min {
+            None => ticks(self.y_max),
+            Some(min) => (-3..9).map(|power| 10f64.powi(power)).filter(|y| (min..=self.y_max).contains(y)).collect(),
+        }
     }
 
     fn foot(&self) -> i32 {
@@ -114,11 +126,23 @@ impl Plot {
     /// # Errors
     /// [`lab::Error::Chart`].
     pub fn svg(&self) -> Result<String> {
+        self.drawn(false)
+    }
+
+    /// The same over a y axis that is logarithmic too.
+    ///
+    /// # Errors
+    /// [`lab::Error::Chart`].
+    pub fn svg_by_decades(&self) -> Result<String> {
+        self.drawn(true)
+    }
+
+    fn drawn(&self, by_decades: bool) -> Result<String> {
         let lines: Vec<&Line> = self.lines.iter().filter(|line| !line.points.is_empty()).collect();
         if lines.is_empty() {
             return figure::placeholder(&self.title, "not measured yet");
         }
-        let scale = Scale::of(self);
+        let scale = Scale::of(self, by_decades);
         let key_top = scale.foot() + X_AXIS_HEIGHT;
         let rows = (lines.len() as i32 + 1) / 2;
         figure::drawing(&self.title, &self.description(), key_top + KEY_HEIGHT * rows + 6, |ground| {
@@ -138,9 +162,12 @@ impl Plot {
     fn draw_axes(&self, ground: &Ground<'_>, scale: &Scale) -> Result<()> {
         let foot = scale.foot();
         text(ground, self.y_title, (0, TITLE_HEIGHT + 10), SMALL, HPos::Left)?;
-        for y in ticks(scale.y_max) {
+        rule(ground, &[(LEFT, foot), (RIGHT, foot)], 1.0)?;
+        for y in scale.y_ticks() {
             let at = scale.y(y).round() as i32;
-            rule(ground, &[(LEFT, at), (RIGHT, at)], if y == 0.0 { 1.0 } else { 0.18 })?;
+            if at != foot {
+                rule(ground, &[(LEFT, at), (RIGHT, at)], 0.18)?;
+            }
             text(ground, &tick_label(y, scale.y_max), (LEFT - 6, at), SMALL, HPos::Right)?;
         }
         for log in x_ticks(scale.x_log) {
@@ -159,8 +186,11 @@ impl Plot {
         let line = |line: &Line| {
             let peak = line.points.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
             let (first, last) = (line.points.first()?, line.points.last()?);
-            let name =
-                if line.name.is_empty() { line.label.clone() } else { format!("{} ({})", line.label, line.name) };
+            let name = if line.name.is_empty() || line.label.is_empty() {
+                [line.label.as_str(), line.name.as_str()].concat()
+            } else {
+                format!("{} ({})", line.label, line.name)
+            };
             let more = if peak == last { String::new() } else { format!(", at most {}", figure(peak)) };
             Some(format!("{name}: from {}{more}, to {}.", figure(first), figure(last)))
         };
@@ -258,6 +288,7 @@ fn draw_mark(ground: &Ground<'_>, mark: Mark, (x, y): (i32, i32), look: Look) ->
 
 /// The labels right of the lines' ends, moved apart where they would overlap, each with a hair to its end.
 fn draw_labels(ground: &Ground<'_>, scale: &Scale, lines: &[&Line]) -> Result<()> {
+    let lines: Vec<&Line> = lines.iter().copied().filter(|line| !line.label.is_empty()).collect();
     let ends: Vec<(i32, i32)> = lines.iter().filter_map(|line| line.points.last()).map(|&end| scale.at(end)).collect();
     let ideal: Vec<f64> = ends.iter().map(|end| f64::from(end.1)).collect();
     let heights = spread(&ideal, LABEL_GAP, (f64::from(scale.top), f64::from(scale.foot())));
@@ -310,7 +341,7 @@ fn draw_key(ground: &Ground<'_>, line: &Line, (x, y): (i32, i32)) -> Result<()> 
     if let Some(mark) = line.look.mark {
         draw_mark(ground, mark, (x + 13, y), line.look)?;
     }
-    text(ground, &format!("{} {}", line.label, line.name), (x + 32, y), SMALL, HPos::Left)
+    text(ground, format!("{} {}", line.label, line.name).trim_start(), (x + 32, y), SMALL, HPos::Left)
 }
 
 #[cfg(test)]
@@ -347,6 +378,8 @@ mod tests {
         let svg = plot(vec![line(vec![(1024.0, 3.0)]), line(vec![])]).svg().unwrap();
         assert!(svg.contains("a (b): from 3.00 at 2¹⁰, to 3.00 at 2¹⁰."), "{svg}");
         assert!(!svg.contains("NaN"), "{svg}");
+        let decades = plot(vec![line(vec![(1.0, 3.0), (4.0, 300.0)])]).svg_by_decades().unwrap();
+        assert!(decades.contains("\n10\n</text>") && decades.contains("\n100\n</text>"), "{decades}");
         assert!(plot(vec![line(vec![])]).svg().unwrap().contains("not measured yet"));
     }
 }

@@ -156,6 +156,17 @@ fn the_object_has_the_keys_of_other_chapters() {
     assert_ne!(other["runs"][0]["result"], run["result"], "the seed decides the numbers");
 }
 
+/// A fast rank overwrites what a slow one has read already, as it happens: every element is right, and the race is found.
+#[test]
+fn a_race_may_leave_every_result_right() {
+    let runs = PROGRAM.runs(&["--ranks", "4", "--n", "1024", "--variant", "overwritten"]);
+    let run = named(&runs, "overwritten");
+    assert_eq!((&run["wrong"], codes(run)[0]), (&0.into(), "global-race"), "{run:#}");
+    let seed =
+        PROGRAM.runs(&["--ranks", "4", "--n", "1024", "--variant", "overwritten", "--schedule", "independent:0"]);
+    assert!(named(&seed, "overwritten")["wrong"].as_u64() > Some(0), "under another schedule elements are wrong");
+}
+
 /// Where there are GPUs that reach each other: every route is right and has a time.
 #[test]
 fn gpus_have_the_bits_and_a_clock() {
