@@ -833,7 +833,10 @@ __device__ void whole(Task<Op> task, unsigned int count, unsigned int length,
     TWO(OP, NAME, TYPE, 256, 2) \
     GROUPS(OP, NAME, TYPE, 8, 1, 2, PER) \
     GROUPS(OP, NAME, TYPE, 32, 1, 2, PER) \
+    BLOCK(OP, NAME, TYPE, 64, 2) \
     BLOCK(OP, NAME, TYPE, 256, 2) \
+    BLOCK(OP, NAME, TYPE, 512, 2) \
+    BLOCK(OP, NAME, TYPE, 1024, 2) \
     CLUSTERS(OP, NAME, TYPE) \
     PARTS(OP, NAME, TYPE, 256, 2)
 #define PAIRS(OP, NAME, TYPE, PER) \

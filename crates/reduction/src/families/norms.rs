@@ -46,7 +46,10 @@ pub fn held_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
 /// The shape for this problem: the smallest team that holds a row in its registers; a row that none holds is cut into parts, as
 /// many as keep the card busy.
 pub fn shape_for(problem: &Problem<'_>, matrix: Matrix) -> Shape {
-    if problem.on_demand { gpu_shape(problem, matrix) } else { committed(problem, matrix) }
+    if problem.on_demand {
+        return gpu_shape(problem, matrix);
+    }
+    committed(problem, matrix, if is_backward(problem) { &[256] } else { &[64, 256, 512, 1024] })
 }
 
 fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {

@@ -8,6 +8,8 @@ use crate::team::{
     parts, stream,
 };
 
+/// Threads of the blocks that hold a row by committed kernels.
+const COMMITTED: [u32; 4] = [64, 256, 512, 1024];
 /// Elements of a row that are a warp's.
 const OF_WARP: u64 = 512;
 /// Elements of a row from which on it is only read, not held, where it has one result.
@@ -28,7 +30,7 @@ pub fn held_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
 /// The shape for this problem: the smallest team that holds a row in its registers; a row that none holds is cut into parts, as
 /// many as keep the card busy.
 pub fn shape_for(problem: &Problem<'_>, matrix: Matrix) -> Shape {
-    if problem.on_demand { gpu_shape(problem, matrix) } else { committed(problem, matrix) }
+    if problem.on_demand { gpu_shape(problem, matrix) } else { committed(problem, matrix, &COMMITTED) }
 }
 
 fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
