@@ -315,7 +315,8 @@ __device__ void two_shot_push(const Arrays<T>& a, Call call, u64 n) {
     ours.each([&](u64 i) {
         P own = load<P>(a.in.of[call.rank], i, n);
         P sum = in_order<Op, P>(call.ranks, [&](u32 r) {
-            return r == call.rank ? own : arrived[u64(r) * call.slot + i - ours.begin];
+            const P* slot = arrived + u64(r) * call.slot;
+            return r == call.rank ? own : slot[i - ours.begin];
         });
 #pragma unroll 1
         for (u32 r = 0; r < call.ranks; r++) store(a.out.of[r], i, n, sum);
@@ -410,7 +411,8 @@ __device__ void meet_narrowly(const Peers<u64>& flags, Call call, u64 step) {
     u32 peer = threadIdx.x;
     if (peer < call.ranks) {
         asm volatile("st.release.gpu.global.u64 [%0], %1;"
-                     :: "l"(flag(flags, peer, call.rank)), "l"(step) : "memory");
+                     :: "l"(flag(flags, peer, call.rank)), "l"(step)
+                     : "memory");
         u64 value;
         do {
             asm volatile("ld.acquire.gpu.global.u64 %0, [%1];"
