@@ -41,7 +41,15 @@ const ARRAYS: [u64; 7] = [1 << 28, 1 << 26, 1 << 24, 1 << 22, 1 << 18, 1 << 14, 
 const ROWS: [(u64, u64); 7] =
     [(262_144, 64), (32_768, 1000), (8192, 4096), (4096, 8192), (1024, 32_000), (64, 128_256), (32, 4096)];
 
-fn main() -> Result<()> {
+fn main() -> std::process::ExitCode {
+    if let Err(error) = run() {
+        eprintln!("compare: {error}");
+        return std::process::ExitCode::FAILURE;
+    }
+    std::process::ExitCode::SUCCESS
+}
+
+fn run() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["candle", image] => {
