@@ -72,9 +72,8 @@ fn headings() -> String {
 /// Loads kernels that do nothing: the first of them starts the compiler.
 fn starts() -> Result<()> {
     for turn in 0..4 {
-        let text = format!(
-            ".version 8.1\n.target sm_80\n.address_size 64\n.visible .entry nothing{turn}()\n{{\n\tret;\n}}\n"
-        );
+        let text =
+            format!(".version 8.1\n.target sm_80\n.address_size 64\n.visible .entry nothing{turn}()\n{{\n\tret;\n}}\n");
         let begin = Instant::now();
         load(CString::new(text)?.as_bytes_with_nul(), None)?;
         println!("{:44} {:6.1}", if turn == 0 { "an empty kernel, the first" } else { "another" }, ms(begin));
