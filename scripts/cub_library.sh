@@ -1,37 +1,30 @@
 #!/usr/bin/env bash
 # Builds NVIDIA's CUB as a library that `cargo course measure` loads.
 #
-# Usage: scripts/cub_library.sh LIB.so [--overlap | --operators | --rows] [CCCL]
+# Usage: scripts/cub_library.sh LIB.so [--overlap | --operators | --rows | --library] [CCCL]
 #   --overlap  builds from a copy of the headers in which the reduction's kernels let the next launch begin and wait for the
 #              one before, by CUB's own macros, and are launched with the attribute that allows it, by CUB's own argument
 #   --operators  with the reductions of scripts/cub_operators.cu too, whose parts are compiled side by side
 #   --rows     with the reductions of many segments of scripts/cub_rows.cu too
+#   --library  with what the library `reduction` is timed beside: segments, and operators of both files for its types
 #   CCCL       a folder with CCCL's sources (cub, thrust, libcudacxx); without it the toolkit's own headers are used
 #
 # Needs nvcc. ARCH in the environment is what it compiles for, default native.
 set -euo pipefail
 
 if [[ $# -lt 1 || $1 == -* ]]; then
-    sed -n '2,12s/^# \{0,1\}//p' "$0"
+    sed -n '2,13s/^# \{0,1\}//p' "$0"
     exit 2
 fi
 lib=$1
 shift
-overlap=
-if [[ ${1:-} == --overlap ]]; then
-    overlap=yes
-    shift
-fi
-operators=
-if [[ ${1:-} == --operators ]]; then
-    operators=yes
-    shift
-fi
-rows=
-if [[ ${1:-} == --rows ]]; then
-    rows=yes
-    shift
-fi
+kind=
+case ${1:-} in
+    --overlap | --operators | --rows | --library)
+        kind=${1#--}
+        shift
+        ;;
+esac
 cccl=${1:-}
 command -v nvcc > /dev/null || { echo "cub_library.sh: nvcc is not there; install a CUDA toolkit" >&2; exit 1; }
 
@@ -47,7 +40,7 @@ else
     [[ -d $headers ]] || { echo "cub_library.sh: nvcc finds no cub/version.cuh" >&2; exit 1; }
 fi
 
-if [[ -n $overlap ]]; then
+if [[ $kind == overlap ]]; then
     copy=$(mktemp -d)
     trap 'rm -rf "$copy"' EXIT
     cp -r "$headers" "$copy/cub"
@@ -65,23 +58,31 @@ if [[ -n $overlap ]]; then
     include=(-I "$copy" ${include[@]+"${include[@]}"})
 fi
 options=(-O3 -std=c++17 -arch="${ARCH:-native}" -Xcompiler "-fPIC,-fno-gnu-unique" ${include[@]+"${include[@]}"})
-if [[ -n $rows ]]; then
-    nvcc "${options[@]}" -shared -o "$lib" scripts/cub_baseline.cu scripts/cub_rows.cu
-    exit
-fi
-if [[ -z $operators ]]; then
-    nvcc "${options[@]}" -shared -o "$lib" scripts/cub_baseline.cu
-    exit
-fi
+case $kind in
+    operators) parts=$(grep -c 'PART == [0-9]' scripts/cub_operators.cu) ;;
+    rows)
+        nvcc "${options[@]}" -shared -o "$lib" scripts/cub_baseline.cu scripts/cub_rows.cu
+        exit
+        ;;
+    library) parts=0 ;;
+    *)
+        nvcc "${options[@]}" -shared -o "$lib" scripts/cub_baseline.cu
+        exit
+        ;;
+esac
 
-parts=$(grep -c 'PART == [0-9]' scripts/cub_operators.cu)
 objects=$(mktemp -d)
-trap 'rm -rf "$objects" ${copy:+"$copy"}' EXIT
+trap 'rm -rf "$objects"' EXIT
 jobs=()
-nvcc "${options[@]}" -c -o "$objects/baseline.o" scripts/cub_baseline.cu & jobs+=($!)
+object() { nvcc "${options[@]}" -c -o "$objects/$1.o" "${@:2}"; }
+object baseline scripts/cub_baseline.cu & jobs+=($!)
 for ((part = 0; part < parts; part++)); do
-    nvcc "${options[@]}" -DPART="$part" -c -o "$objects/$part.o" scripts/cub_operators.cu & jobs+=($!)
+    object "$part" -DPART="$part" scripts/cub_operators.cu & jobs+=($!)
 done
+if [[ $kind == library ]]; then
+    object rows scripts/cub_rows.cu & jobs+=($!)
+    object operators -DLIBRARY scripts/cub_operators.cu & jobs+=($!)
+fi
 status=0
 for job in "${jobs[@]}"; do wait "$job" || status=1; done
 # A part that does not compile costs its operators alone.

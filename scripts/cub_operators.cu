@@ -8,6 +8,7 @@
 #include <cuda/functional>
 #include <cuda/std/functional>
 #include <cuda/std/limits>
+#include <cuda/std/tuple>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -43,8 +44,6 @@ template<typename T> using sum_of = typename Sum<T>::type;
 template<typename V, typename T> struct Widen { __host__ __device__ V operator()(T x) const { return static_cast<V>(static_cast<wide<T>>(x)); } };
 template<typename V, typename T> struct Square { __host__ __device__ V operator()(T x) const { V y = static_cast<V>(static_cast<wide<T>>(x)); return y * y; } };
 template<typename T> struct Above { __host__ __device__ unsigned operator()(T x) const { return static_cast<wide<T>>(x) > wide<T>(0); } };
-struct Larger { template<typename V> __host__ __device__ V operator()(V a, V b) const { return a > b ? a : b; } };
-struct Smaller { template<typename V> __host__ __device__ V operator()(V a, V b) const { return a < b ? a : b; } };
 template<typename V> struct Pair { V a, b; };
 struct Both { template<typename V> __host__ __device__ Pair<V> operator()(Pair<V> x, Pair<V> y) const { return {x.a < y.a ? x.a : y.a, x.b > y.b ? x.b : y.b}; } };
 template<typename V, typename T> struct Twice { __host__ __device__ Pair<V> operator()(T x) const { V y = static_cast<V>(x); return {y, y}; } };
@@ -62,7 +61,7 @@ template<typename V, typename T> struct One { __host__ __device__ Moments<V> ope
         auto in = static_cast<const T*>(input); \
         auto stream = static_cast<cudaStream_t>(on); \
         int n = static_cast<int>(length); \
-        (void) in; \
+        (void) in, (void) n; \
         return static_cast<int>(BODY); \
     }
 #define TRANSFORMED(OP, T, V, COMBINE, INIT, FUNCTION) \
@@ -73,19 +72,20 @@ template<typename V, typename T> struct One { __host__ __device__ Moments<V> ope
 // PART picks some of them, so that several compilers can work at once.
 #define SUM(T) TRANSFORMED(sum, T, sum_of<T>, cuda::std::plus<sum_of<T>>(), sum_of<T>(0), (Widen<sum_of<T>, T>()))
 #define LIMITS(T) cuda::std::numeric_limits<wide<T>>
+#define MAX(T) TRANSFORMED(max, T, wide<T>, cuda::maximum<wide<T>>(), LIMITS(T)::lowest(), (Widen<wide<T>, T>()))
 #define MINMAX_OF(T) \
-    TRANSFORMED(max, T, wide<T>, Larger(), LIMITS(T)::lowest(), (Widen<wide<T>, T>())) \
-    TRANSFORMED(min, T, wide<T>, Smaller(), LIMITS(T)::max(), (Widen<wide<T>, T>()))
+    MAX(T) TRANSFORMED(min, T, wide<T>, cuda::minimum<wide<T>>(), LIMITS(T)::max(), (Widen<wide<T>, T>()))
 #define SQUARES(T) TRANSFORMED(sumsq, T, sum_of<T>, cuda::std::plus<sum_of<T>>(), sum_of<T>(0), (Square<sum_of<T>, T>()))
 #define COUNT(T) TRANSFORMED(count, T, unsigned, cuda::std::plus<unsigned>(), 0u, Above<T>())
 // A place is an index of 64 bits and the element behind it.
+#define ARGMAX(T) \
+    ENTRY(argmax, T, (cub::DeviceReduce::ArgMax(temp, *bytes, in, reinterpret_cast<T*>(static_cast<char*>(out) + 8), static_cast<long long*>(out), length, stream)))
 #define ARG(T) \
-    ENTRY(argmax, T, (cub::DeviceReduce::ArgMax(temp, *bytes, in, reinterpret_cast<T*>(static_cast<char*>(out) + 8), static_cast<long long*>(out), length, stream))) \
-    ENTRY(argmin, T, (cub::DeviceReduce::ArgMin(temp, *bytes, in, reinterpret_cast<T*>(static_cast<char*>(out) + 8), static_cast<long long*>(out), length, stream)))
+    ARGMAX(T) ENTRY(argmin, T, (cub::DeviceReduce::ArgMin(temp, *bytes, in, reinterpret_cast<T*>(static_cast<char*>(out) + 8), static_cast<long long*>(out), length, stream)))
 // The second input begins at the next multiple of 64 elements.
 template<typename V> struct Multiply {
     template<typename P> __host__ __device__ V operator()(const P& p) const {
-        return static_cast<V>(thrust::get<0>(p)) * static_cast<V>(thrust::get<1>(p));
+        return static_cast<V>(cuda::std::get<0>(p)) * static_cast<V>(cuda::std::get<1>(p));
     }
 };
 #define DOT(T) \
@@ -107,7 +107,12 @@ template<typename V> struct Finish {
         thrust::make_transform_output_iterator(static_cast<Spread<wide<T>>*>(out), Finish<wide<T>>{static_cast<wide<T>>(n)}), n, \
         Merge(), One<wide<T>, T>(), Moments<wide<T>>{0, 0, 0}, stream)))
 
-#if PART == 0
+// The largest element as the elements' own type, which loses nothing.
+#define OWN_MAX(T) ENTRY(own_max, T, (cub::DeviceReduce::Max(temp, *bytes, in, static_cast<T*>(out), n, stream)))
+
+#if defined(LIBRARY) // what the library is timed beside
+SUM(bf16) MAX(bf16) OWN_MAX(bf16) MAX(f32) MAX(f64) MAX(i32) ARGMAX(bf16) ARGMAX(f32) ARGMAX(f64) ARGMAX(i32)
+#elif PART == 0
 SUM(i8) SUM(u8) SUM(i16) SUM(u32) SUM(i64) SUM(f16) SUM(bf16)
 #elif PART == 1
 MINMAX_OF(i8) MINMAX_OF(u8) MINMAX_OF(i16)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes records of what scripts/gpu_library.sh timed: the library beside candle and torch, and beside cubek.
+"""Makes records of what scripts/gpu_library.sh timed: the library beside candle and torch, beside cubek, and beside CUB.
 
 Usage: python3 scripts/library_records.py FOLDER
 
@@ -25,20 +25,35 @@ def main():
     folder = sys.argv[1]
     card_name = os.environ.get("CARD", "h200")
 
+    def path(name):
+        return os.path.join(folder, f"{name}.json")
+
     def read(name):
-        with open(os.path.join(folder, f"{name}.json"), encoding="utf-8") as file:
+        with open(path(name), encoding="utf-8") as file:
             return json.load(file)
+
+    def read_lines(name):
+        """A head, and a line for each case that was reached."""
+        with open(path(name), encoding="utf-8") as file:
+            head, *cases = (json.loads(line) for line in file)
+        return head | {"cases": cases}
+
+    def are_there(*names):
+        return all(os.path.exists(path(name)) and os.path.getsize(path(name)) for name in names)
 
     asked = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
     driver = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()[0]
     date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     card = {"driver": driver, "date": date}
-    record = card | read("clock") | read("compare")
-    torch = read("torch")
-    record["gradients"] += torch["gradients"]
-    write(os.path.join(folder, f"{card_name}.json"), record | {"torch": torch["torch"]})
-    if os.path.exists(os.path.join(folder, "cubek.json")):
-        write(os.path.join(folder, f"{card_name}-cubek.json"), card | read("cubek"))
+    if are_there("clock", "compare", "torch"):
+        record = card | read("clock") | read_lines("compare")
+        torch = read("torch")
+        record["gradients"] += torch["gradients"]
+        write(path(card_name), record | {"torch": torch["torch"]})
+    if are_there("cubek"):
+        write(path(f"{card_name}-cubek"), card | read("cubek"))
+    if are_there("cub"):
+        write(path(f"{card_name}-cub"), card | read_lines("cub"))
 
 
 main()

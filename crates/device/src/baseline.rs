@@ -45,31 +45,86 @@ pub struct Segments<'a> {
 }
 
 /// Function that is called.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 enum Function {
     Array(Sum),
-    Segments { function: SegmentedSum, offsets: Option<Buffer<u32>>, count: c_longlong, length: c_longlong },
+    Segments(SegmentedSum),
 }
 
-impl Function {
+/// What a call of the library takes: addresses on a device, and counts.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Operands {
+    /// First element.
+    pub input: u64,
+    /// First result.
+    pub out: u64,
+    /// First offset, where segments have offsets.
+    pub offsets: u64,
+    /// Elements of an array.
+    pub n: i64,
+    /// Number of segments.
+    pub segments: i64,
+    /// Elements of each segment, where all have one length.
+    pub length: i64,
+}
+
+/// One of the library's reductions, for callers that hold the memory themselves.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'b> {
+    baseline: &'b Baseline,
+    function: Function,
+}
+
+impl Entry<'_> {
+    /// Returns the bytes of temporary storage that a call with these counts needs. Addresses are not looked at. The device's context is
+    /// current on the calling thread.
+    ///
+    /// # Errors
+    /// [`Error::Baseline`] with the library's words.
+    pub fn temp_bytes(&self, operands: &Operands) -> Result<usize, Error> {
+        self.needed(operands).map_err(|problem| self.baseline.problem(problem))
+    }
+
+    /// The same, with the library's words alone.
+    fn needed(&self, operands: &Operands) -> Result<usize, String> {
+        let mut bytes = 0;
+        // SAFETY: without storage the library writes nothing but the number of bytes, and starts nothing.
+        let status = unsafe { self.call((0, &mut bytes), operands, std::ptr::null_mut()) };
+        self.baseline.check(status).map(|()| bytes)
+    }
+
+    /// Puts the reduction into a stream of the current context, without waiting.
+    ///
     /// # Safety
-    /// Without storage nothing else is looked at; else it is as large as was asked for, the input as long as was prepared,
-    /// and the output has room for all results, all of the device of the stream.
-    unsafe fn call(
+    /// The storage has the bytes that [`Entry::temp_bytes`] gave. Input, offsets and results are arrays of the stream's device, as long as the
+    /// counts say, and live until the stream has been waited for.
+    ///
+    /// # Errors
+    /// [`Error::Baseline`] with the library's words.
+    pub unsafe fn enqueue(
         &self,
-        (temp, bytes): (*mut c_void, &mut usize),
-        (input, n): (*const c_void, c_longlong),
-        out: *mut c_void,
+        (temp, bytes): (u64, usize),
+        operands: &Operands,
         stream: *mut c_void,
-    ) -> c_int {
-        match self {
+    ) -> Result<(), Error> {
+        let mut bytes = bytes;
+        // SAFETY: the caller's word.
+        let status = unsafe { self.call((temp, &mut bytes), operands, stream) };
+        self.baseline.check(status).map_err(|problem| self.baseline.problem(problem))
+    }
+
+    /// # Safety
+    /// That of [`Entry::enqueue`]; without storage nothing is looked at but the counts.
+    unsafe fn call(&self, (temp, bytes): (u64, &mut usize), operands: &Operands, stream: *mut c_void) -> c_int {
+        let Operands { n, segments, length, .. } = *operands;
+        let [temp, input, out, offsets] = [temp, operands.input, operands.out, operands.offsets].map(pointer);
+        match self.function {
             // SAFETY: the caller's word.
             Function::Array(function) => unsafe { function(temp, bytes, input, out, n, stream) },
-            Function::Segments { function, offsets, count, length } => {
-                let offsets = offsets.as_ref().map_or(std::ptr::null_mut(), |offsets| pointer(offsets.address()));
-                // SAFETY: the caller's word; the offsets are an array of the device and are kept.
-                unsafe { function(temp, bytes, input, out, offsets, *count, *length, stream) }
-            }
+            // SAFETY: the caller's word.
+            Function::Segments(function) => unsafe {
+                function(temp, bytes, input, out, offsets, segments, length, stream)
+            },
         }
     }
 }
@@ -85,12 +140,14 @@ pub struct Baseline {
 /// The library's sum of up to so many elements of one type, with what it writes.
 #[derive(Debug)]
 pub struct BaselineSum<'b, T> {
-    baseline: &'b Baseline,
-    function: Function,
+    entry: Entry<'b>,
+    /// Counts, and the address of the offsets.
+    operands: Operands,
+    /// Offsets, which are kept.
+    _offsets: Option<Buffer<u32>>,
     temp: Buffer<u8>,
     temp_bytes: usize,
     out: Buffer<T>,
-    n: c_longlong,
     /// Elements that the results take.
     results: usize,
 }
@@ -177,19 +234,36 @@ impl Baseline {
         (form, op): (&str, &str),
         segments: &Segments<'_>,
     ) -> Result<BaselineSum<'_, T>, Error> {
-        let function = self.function(&format!("cub_segments_{form}_{op}_{}", T::NAME))?;
+        let entry = self.entry(&format!("cub_segments_{form}_{op}_{}", T::NAME))?;
         let offsets = match segments.offsets {
             [] => None,
             offsets => Some(device.upload("library's offsets", offsets)?),
         };
-        let (count, length) = (self.counted(segments.count)?, self.counted(segments.length)?);
-        let function = Function::Segments { function, offsets, count, length };
-        self.prepare(device, function, segments.n, segments.results as usize)
+        let operands = Operands {
+            offsets: offsets.as_ref().map_or(0, Buffer::address),
+            n: self.counted(segments.n)?,
+            segments: self.counted(segments.count)?,
+            length: self.counted(segments.length)?,
+            ..Operands::default()
+        };
+        self.prepare(device, entry, (operands, offsets), segments.results as usize)
+    }
+
+    /// Finds the reduction of this name: `cub_baseline_<op>_<type>` of an array, `cub_segments_<form>_<op>_<type>` of segments.
+    ///
+    /// # Errors
+    /// [`Error::Baseline`] for a name that the library has not.
+    pub fn entry(&self, name: &str) -> Result<Entry<'_>, Error> {
+        let function = match name.starts_with("cub_segments_") {
+            true => Function::Segments(self.function(name)?),
+            false => Function::Array(self.function(name)?),
+        };
+        Ok(Entry { baseline: self, function })
     }
 
     fn prepared<T: Scalar>(&self, device: &Device, symbol: &str, n: u64) -> Result<BaselineSum<'_, T>, Error> {
-        let function = Function::Array(self.function(symbol)?);
-        self.prepare(device, function, n, 1)
+        let operands = Operands { n: self.counted(n)?, ..Operands::default() };
+        self.prepare(device, self.entry(symbol)?, (operands, None), 1)
     }
 
     /// The function of this name, which in the source has the signature that is asked for.
@@ -202,27 +276,23 @@ impl Baseline {
         c_longlong::try_from(n).map_err(|_| self.problem(format!("{n} elements are more than it counts")))
     }
 
-    fn prepare<T: Scalar>(
-        &self,
+    fn prepare<'b, T: Scalar>(
+        &'b self,
         device: &Device,
-        function: Function,
-        n: u64,
+        entry: Entry<'b>,
+        (operands, offsets): (Operands, Option<Buffer<u32>>),
         results: usize,
-    ) -> Result<BaselineSum<'_, T>, Error> {
-        let n = self.counted(n)?;
+    ) -> Result<BaselineSum<'b, T>, Error> {
         // In the device's context, as it asks the GPU what it is.
-        let (bytes, null) = (std::cell::Cell::new(0), std::ptr::null_mut());
-        device.run_foreign(&|stream| {
-            let mut needed = 0;
-            // SAFETY: without storage it writes nothing but the number of bytes, and starts nothing.
-            let status = unsafe { function.call((null, &mut needed), (null, n), null, stream) };
-            bytes.set(needed);
-            self.check(status)
+        let bytes = std::cell::Cell::new(0);
+        device.run_foreign(&|_| {
+            bytes.set(entry.needed(&operands)?);
+            Ok(())
         })?;
         let temp_bytes = bytes.get();
         let temp = device.alloc("library's storage", temp_bytes.max(1))?;
         let out = device.alloc("library's sum", 1)?;
-        Ok(BaselineSum { baseline: self, function, temp, temp_bytes, out, n, results })
+        Ok(BaselineSum { entry, operands, _offsets: offsets, temp, temp_bytes, out, results })
     }
 
     fn problem(&self, problem: String) -> Error {
@@ -258,20 +328,20 @@ impl<T: Scalar> BaselineSum<'_, T> {
         (out, at): (&'a Buffer<T>, usize),
     ) -> impl Fn(*mut c_void) -> Result<(), String> + 'a {
         move |stream| {
-            let end = offset.saturating_add(self.n as usize);
+            let end = offset.saturating_add(self.operands.n as usize);
             for (array, end, what) in [(input, end, "of this sum"), (out, at.saturating_add(self.results), "written")] {
                 if end > array.len() {
                     let (name, len) = (array.name(), array.len());
                     return Err(format!("{name} has {len} elements, and the last {what} is the {end}th"));
                 }
             }
-            let element = |array: &Buffer<T>, at: usize| pointer(array.address() + (at * T::BYTES) as u64);
+            let element = |array: &Buffer<T>, at: usize| array.address() + (at * T::BYTES) as u64;
+            let operands = Operands { input: element(input, offset), out: element(out, at), ..self.operands };
             let mut bytes = self.temp_bytes;
-            let (temp, input, out) = (pointer(self.temp.address()), element(input, offset), element(out, at));
             // SAFETY: the storage has the size that the library asked for; the input has n elements from that address on,
             // and the output as many as the results take, as checked above. They are arrays of the device whose stream this is.
-            let status = unsafe { self.function.call((temp, &mut bytes), (input, self.n), out, stream) };
-            self.baseline.check(status)
+            let status = unsafe { self.entry.call((self.temp.address(), &mut bytes), &operands, stream) };
+            self.entry.baseline.check(status)
         }
     }
 

@@ -27,7 +27,7 @@ mod sim;
 mod source;
 mod stamp;
 
-pub use baseline::{Baseline, BaselineSum, Segments};
+pub use baseline::{Baseline, BaselineSum, Entry, Operands, Segments};
 pub use buffer::{Buffer, DeviceAddress};
 pub use committed::{committed_options, compile_committed};
 pub use device::{Choice, Description, Device, SimOptions};

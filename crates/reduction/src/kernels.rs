@@ -7,7 +7,8 @@ static TEXT: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
 /// Name, target, and where the text begins and how long it is.
 static TABLE: &[(&str, u32, usize, usize)] = include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 
-/// The PTX of a kernel for a device of this compute capability, 90 for 9.0, and nothing else: a driver compiles it in milliseconds.
+/// The PTX of a kernel for a device of this compute capability, 90 for 9.0, and nothing else. A driver compiles it in
+/// tens of milliseconds, the more lines the longer.
 ///
 /// # Errors
 /// [`Error::NoKernel`].

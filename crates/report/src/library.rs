@@ -1,4 +1,4 @@
-//! The library beside candle, cubek and torch, and what its calls cost the host: the records of `scripts/gpu_library.sh`, and what the page
+//! The library beside candle, cubek, CUB and torch, and what its calls cost the host: the records of `scripts/gpu_library.sh`, and what the page
 //! shows of them.
 
 use std::path::Path;
@@ -13,6 +13,8 @@ use crate::sheet::Sheet;
 
 /// Folder of the records, from the root on.
 const FOLDER: &str = "measurements/library";
+/// Records of the library beside CUB, of which the first counts.
+const CUB: [&str; 2] = ["h200-cub.json", "h100-cub.json"];
 
 /// What the host pays, and the library beside candle.
 #[derive(Debug, Deserialize)]
@@ -69,8 +71,48 @@ struct Case {
     ty: lab::Type,
     rows: u64,
     cols: u64,
+    /// Name of the offsets of ragged rows.
+    offsets: Option<String>,
     us: f64,
     error: f64,
+}
+
+/// Layouts that have a row of a table each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Array,
+    Rows,
+    RaggedRows,
+}
+
+impl Case {
+    fn of(&self) -> Of {
+        match self.offsets {
+            Some(_) => Of::RaggedRows,
+            None if self.rows == 1 => Of::Array,
+            None => Of::Rows,
+        }
+    }
+
+    /// 1,024, or 8 × 9, or 8 × 9 `giant`.
+    fn shape(&self) -> String {
+        let (rows, cols) = (grouped(self.rows), grouped(self.cols));
+        match (self.of(), &self.offsets) {
+            (Of::Array, _) => cols,
+            (_, Some(offsets)) => format!("{rows} × {cols} `{offsets}`"),
+            _ => format!("{rows} × {cols}"),
+        }
+    }
+}
+
+impl Of {
+    fn words(self) -> &'static str {
+        match self {
+            Of::Array => "an array",
+            Of::Rows => "rows",
+            Of::RaggedRows => "ragged rows",
+        }
+    }
 }
 
 /// The files of `book/src/generated/library/`, name and text.
@@ -85,12 +127,19 @@ pub fn library(root: &Path) -> Result<Vec<(String, String)>> {
     facts.extend(contest_facts("", &candle.contest));
     facts.extend(contest_facts("h100-", &other.contest));
     facts.extend(contest_facts("cubek-", &cubek));
-    Ok(vec![
+    let mut files = vec![
         ("beside.md".to_owned(), beside("candle", &candle.contest)),
         ("beside-h100.md".to_owned(), beside("candle", &other.contest)),
         ("beside-cubek.md".to_owned(), beside("cubek", &cubek)),
-        ("facts.md".to_owned(), facts_text(&facts)),
-    ])
+    ];
+    // Once it has been taken, on either card.
+    if let Some(name) = CUB.into_iter().find(|name| root.join(FOLDER).join(name).exists()) {
+        let cub: Contest = read(root, name)?;
+        facts.extend(contest_facts("cub-", &cub));
+        files.push(("beside-cub.md".to_owned(), beside("CUB", &cub)));
+    }
+    files.push(("facts.md".to_owned(), facts_text(&facts)));
+    Ok(files)
 }
 
 fn read<T: serde::de::DeserializeOwned>(root: &Path, name: &str) -> Result<T> {
@@ -103,8 +152,11 @@ fn read<T: serde::de::DeserializeOwned>(root: &Path, name: &str) -> Result<T> {
 fn pairs(record: &Contest, of: impl Fn(&Case) -> bool) -> Vec<(&Case, f64, f64)> {
     let ours = record.cases.iter().filter(|case| case.entrant == "reduction" && of(case));
     let rival = |ours: &Case| {
-        let key = |case: &Case| (case.op, case.ty, case.rows, case.cols);
-        record.cases.iter().find(|case| case.entrant != "reduction" && key(case) == key(ours))
+        let is_same = |case: &Case| {
+            let key = |case: &Case| (case.op, case.ty, case.rows, case.cols);
+            key(case) == key(ours) && case.offsets == ours.offsets
+        };
+        record.cases.iter().find(|case| case.entrant != "reduction" && is_same(case))
     };
     ours.filter_map(|ours| rival(ours).map(|rival| (ours, rival.us / ours.us, rival.error))).collect()
 }
@@ -115,28 +167,23 @@ fn beside(rival: &str, record: &Contest) -> String {
     let mut sheet = Sheet::new(2, ["operation", "type", "smallest", "at", "mean of all", "error", &errors]);
     let mut seen = Vec::new();
     for case in &record.cases {
-        let is_array = case.rows == 1;
-        let key = (case.op, case.ty, is_array);
+        let key = (case.op, case.ty, case.of());
         if seen.contains(&key) {
             continue;
         }
         seen.push(key);
-        let pairs = pairs(record, |other| (other.op, other.ty, other.rows == 1) == key);
+        let pairs = pairs(record, |other| (other.op, other.ty, other.of()) == key);
         let Some(&(least, ratio, _)) = pairs.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else { continue };
         let mean = geometric_mean(pairs.iter().map(|pair| pair.1)).unwrap_or(f64::NAN);
         let worst = |errors: &mut dyn Iterator<Item = f64>| match errors.fold(0.0, f64::max) {
             0.0 => "0".to_owned(),
             error => format!("{error:.0e}"),
         };
-        let shape = match is_array {
-            true => grouped(least.cols),
-            false => format!("{} × {}", grouped(least.rows), grouped(least.cols)),
-        };
         sheet.row([
-            format!("`{}` of {}", case.op, if is_array { "an array" } else { "rows" }),
+            format!("`{}` of {}", case.op, case.of().words()),
             format!("`{}`", case.ty),
             format!("{ratio:.2}"),
-            shape,
+            least.shape(),
             format!("{mean:.2}"),
             worst(&mut pairs.iter().map(|pair| pair.0.error)),
             worst(&mut pairs.iter().map(|pair| pair.2)),
@@ -202,21 +249,27 @@ mod tests {
             ty: lab::Type::F32,
             rows: 8,
             cols,
+            offsets: None,
             us,
             error: 0.0,
         };
+        let ragged = |case: Case| Case { offsets: Some("giant".to_owned()), ..case };
         let cases = vec![
             case("reduction", 64, 2.0),
             case("candle", 64, 8.0),
             case("reduction", 9, 4.0),
             case("candle", 9, 2.0),
+            ragged(case("reduction", 9, 3.0)),
+            ragged(case("candle", 9, 9.0)),
         ];
         let (device, driver, date, rival) = Default::default();
         let record = Contest { device, driver, date, rival, cases };
         let table = beside("candle", &record);
         assert!(table.contains("| `softmax` of rows | `f32` | 0.50 | 8 × 9 | 1.41 | 0 | 0 |"), "{table}");
+        let ragged = "| `softmax` of ragged rows | `f32` | 3.00 | 8 × 9 `giant` | 3.00 | 0 | 0 |";
+        assert!(table.contains(ragged), "{table}");
         let facts = contest_facts("x-", &record);
-        for (name, value) in [("x-shapes", "2"), ("x-behind", "1"), ("x-mean", "1.41")] {
+        for (name, value) in [("x-shapes", "3"), ("x-behind", "1"), ("x-mean", "1.82")] {
             assert!(facts.contains(&(name.to_owned(), value.to_owned())), "{facts:?}");
         }
     }

@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use device::nvrtc::{Nvrtc, Place, pinned};
 use device::{
-    Arg, Baseline, Call, Choice, Device, Error, Geometry, Graph, KernelSource, Replays, SimOptions, Step, Timed, Timing,
+    Arg, Baseline, Buffer, Call, Choice, Device, DeviceAddress, Error, Geometry, Graph, KernelSource, Operands,
+    Replays, SimOptions, Step, Timed, Timing,
 };
 
 const N: u32 = 1000;
@@ -123,6 +124,23 @@ fn tell() -> Result<(), Error> {
     Ok(())
 }
 
+/// The library's sum of five elements by a caller that has nothing but addresses.
+fn by_address(device: &Device, baseline: &Baseline, input: &Buffer<i32>, expected: i32) -> Result<(), Error> {
+    let entry = baseline.entry("cub_baseline_sum_i32")?;
+    let counts = |n| Operands { n, ..Operands::default() };
+    let bytes = entry.temp_bytes(&counts(5))?;
+    let (temp, out) = (device.alloc::<u8>("temp", bytes)?, device.alloc::<i32>("out", 1)?);
+    let operands = Operands { input: input.address(), out: out.address(), ..counts(5) };
+    device.run_foreign(&|stream| {
+        // SAFETY: the storage is as long as was asked for, the input longer than five, and there is room for a sum.
+        unsafe { entry.enqueue((temp.address(), bytes), &operands, stream) }.map_err(|error| error.to_string())
+    })?;
+    let right = device.download(&out)? == [expected];
+    let refused = entry.temp_bytes(&counts(13)).expect_err("refused");
+    println!("by address: {bytes} bytes, right: {right}; {refused}");
+    Ok(())
+}
+
 /// Two graphs in turns, one of launches and one of a library's work, with a flush before every replay.
 fn time<'a>(device: &Device, call: &dyn Fn() -> Call<'a>) -> Result<(), Error> {
     let baseline = Baseline::open(Path::new("libcuda.so"))?;
@@ -135,6 +153,7 @@ fn time<'a>(device: &Device, call: &dyn Fn() -> Call<'a>) -> Result<(), Error> {
     println!("short: {}", device.run_foreign(&sum.work(&input, 4)).expect_err("one is missing"));
     println!("unlucky: {}", baseline.sum::<i32>(device, 13).expect_err("refused"));
     println!("no f32: {}", baseline.sum::<f32>(device, 1).is_err());
+    by_address(device, &baseline, &input, values[..5].iter().sum())?;
     println!("no library: {}", Baseline::open(Path::new("no_such_library.so")).expect_err("it is not there"));
 
     let work = sum.work(&input, 0);
@@ -198,6 +217,7 @@ fn a_chapter_runs_on_committed_ptx() {
         "short: the library's code failed: input has 1000 elements, and the last of this sum is the 1001th",
         "unlucky: the library's code failed: invalid argument",
         "no f32: true",
+        "by address: 16 bytes, right: true; libcuda.so: invalid argument",
         "no library: no_such_library.so: ",
         "time: 3 calls, 5 replays, in order true",
         "time: 4 calls, 5 replays, in order true",

@@ -140,8 +140,8 @@ impl Reducer {
         Ok(Reducer { context: Arc::clone(context), card, compiler, loaded, plans: Mutex::default() })
     }
 
-    /// The same handle with plans for the kernels that the crate has: a first plan takes milliseconds, and not the better part of a
-    /// second.
+    /// The same handle with plans for the kernels that the crate has: a first plan takes some 0.1 s, and not the better part of a second;
+    /// where the driver has the code in its cache, a millisecond.
     pub fn without_compiler(mut self) -> Reducer {
         self.compiler = Err("the program does without a compiler".to_owned());
         self.plans = Mutex::default();
