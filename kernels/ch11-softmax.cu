@@ -835,8 +835,8 @@ __device__ void whole(Task<Op> task, unsigned int count, unsigned int length,
     GROUPS(OP, NAME, TYPE, 32, 1, 2, PER) \
     BLOCK(OP, NAME, TYPE, 64, 2) \
     BLOCK(OP, NAME, TYPE, 256, 2) \
-    BLOCK(OP, NAME, TYPE, 512, 2) \
-    BLOCK(OP, NAME, TYPE, 1024, 2) \
+    BLOCK(OP, NAME, TYPE, 256, 4) \
+    BLOCK(OP, NAME, TYPE, 512, 4) \
     CLUSTERS(OP, NAME, TYPE) \
     PARTS(OP, NAME, TYPE, 256, 2)
 #define PAIRS(OP, NAME, TYPE, PER) \

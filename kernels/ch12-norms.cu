@@ -1067,8 +1067,8 @@ __device__ void gradients(const float* sums, unsigned int teams,
     GROUPS(OP, T, NAME, TYPE, 32, 1, 2, PER) \
     BLOCK(OP, T, NAME, TYPE, 64, 2) \
     BLOCK(OP, T, NAME, TYPE, 256, 2) \
-    BLOCK(OP, T, NAME, TYPE, 512, 2) \
-    BLOCK(OP, T, NAME, TYPE, 1024, 2) \
+    BLOCK(OP, T, NAME, TYPE, 256, 4) \
+    BLOCK(OP, T, NAME, TYPE, 512, 4) \
     CLUSTERS(CLUSTER, OP, T, NAME, TYPE) \
     WHOLE(OP, T, NAME, TYPE, 256, 2)
 #define BACKWARD(OP, T, NAME, TYPE, PER) \

@@ -241,18 +241,18 @@ fn threads(problem: &Problem<'_>) -> u64 {
     u64::from(problem.card.multiprocessors) * u64::from(problem.card.threads_per_multiprocessor)
 }
 
-/// The team for this problem, of those whose kernels the committed PTX has: among them blocks of these threads, from few to many.
-pub fn committed(problem: &Problem<'_>, matrix: Matrix, blocks: &[u32]) -> Shape {
+/// The team for this problem, of those whose kernels the committed PTX has: among them these blocks, from few vectors to many.
+pub fn committed(problem: &Problem<'_>, matrix: Matrix, blocks: &[HoldingBlock]) -> Shape {
     let width = problem.per_vector() as u32;
     let vectors = matrix.cols.div_ceil(problem.per_vector());
     // Where rows are many, blocks of different rows hide each other's trips to memory, and none waits for a cluster.
     let is_many = matrix.rows >= 2 * u64::from(problem.card.multiprocessors);
-    let block = blocks.iter().find(|&&block| vectors <= 2 * u64::from(block));
+    let block = blocks.iter().find(|&&(block, each)| vectors <= u64::from(block * each));
     match vectors {
         0..=16 => Shape::Groups { lanes: 8, rows: 1, vectors: 2, width },
         17..=64 => Shape::Groups { lanes: 32, rows: 1, vectors: 2, width },
         65..=4096 => match block {
-            Some(&block) if is_many || vectors <= 512 => Shape::Block { block, vectors: 2 },
+            Some(&(block, vectors)) if is_many || vectors == 2 => Shape::Block { block, vectors },
             _ if is_many => stream(problem, 256),
             _ if problem.card.clusters_of(8) > 0 => Shape::Cluster { blocks: 8, block: 256, vectors: 2 },
             _ => parts(problem, matrix, 256, 2),
@@ -271,6 +271,8 @@ pub fn held_by_block(problem: &Problem<'_>, matrix: Matrix, most: u64) -> Shape 
     }
 }
 
+/// Threads of a block that holds a row, and vectors of each.
+pub type HoldingBlock = (u32, u32);
 /// Blocks, threads of each, and how many elements of a row each thread may hold.
 pub type Team = (u64, u64, u64);
 

@@ -335,8 +335,9 @@ impl<'r> Turns<'r> {
         };
         let arrays = (0..calls).map(arrays).collect::<Result<Vec<_>>>()?;
         drop(first);
-        let offsets = shape.ragged.as_ref().map_or(&[][..], |(_, offsets)| offsets);
-        let offsets: Vec<u32> = offsets.iter().map(|&at| at as u32).chain([0]).collect();
+        // CUB takes rows of one length by offsets too.
+        let begins = |row| shape.ragged.as_ref().map_or(row * shape.cols, |(_, offsets)| offsets[row as usize]) as u32;
+        let offsets: Vec<u32> = (0..=shape.rows).map(begins).collect();
         let shared = Shared {
             weights: bench.stream.clone_htod(bytes_of(&weights))?,
             offsets: bench.stream.clone_htod(&offsets)?,

@@ -4,12 +4,12 @@ use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::{Arg, Plan, Problem};
 use crate::team::{
-    Endings, Kernels, Roundings, Shape, Team, committed, first_to_hold, held_by_block, is_few, lanes_of_elements,
-    parts, stream,
+    Endings, HoldingBlock, Kernels, Roundings, Shape, Team, committed, first_to_hold, held_by_block, is_few,
+    lanes_of_elements, parts, stream,
 };
 
-/// Threads of the blocks that hold a row by committed kernels.
-const COMMITTED: [u32; 4] = [64, 256, 512, 1024];
+/// Blocks that hold a row by committed kernels.
+const COMMITTED: [HoldingBlock; 4] = [(64, 2), (256, 2), (256, 4), (512, 4)];
 /// Elements of a row that are a warp's.
 const OF_WARP: u64 = 512;
 /// Elements of a row from which on it is only read, not held, where it has one result.
