@@ -11,6 +11,8 @@ use crate::findings::Findings;
 use crate::lessons;
 use crate::{exercise, workspace};
 
+mod share;
+
 /// Options of `cargo course ptx`.
 #[derive(clap::Args)]
 pub struct Options {
@@ -59,16 +61,39 @@ pub fn find_pinned(root: &Path) -> Result<Nvrtc> {
 /// Recompiles every kernel and compares with what is committed.
 pub fn check(root: &Path) -> Result<Findings> {
     let mut findings = Findings::new("kernels");
+    compare_all(root, &kernels(root)?, &mut findings)?;
+    findings.problems.extend(orphans(root)?);
+    Ok(findings)
+}
+
+/// Compares the stamps of all kernels, and recompiles those that this commit has changed and a share of the others, which its hash
+/// picks: a stamp that was forged together with its PTX is found by one of the next commits. Where git does not say what the commit has
+/// changed, or where it has changed what makes PTX of a kernel, every kernel is recompiled.
+pub fn check_share(root: &Path) -> Result<Findings> {
+    let Some(commit) = share::commit(root).filter(|commit| !commit.makes_other_ptx()) else { return check(root) };
+    let mut findings = check_stamps(root)?;
+    let chosen = commit.share(root, kernels(root)?)?;
+    let mut recompiled = Findings::new("kernels");
+    compare_all(root, &chosen, &mut recompiled)?;
+    findings.problems.extend(recompiled.problems);
+    findings.notes.push(format!(
+        "{} of them recompiled: what {} has changed, and the share that its hash picks",
+        recompiled.examined,
+        commit.short()
+    ));
+    Ok(findings)
+}
+
+fn compare_all(root: &Path, kernels: &[KernelSource], findings: &mut Findings) -> Result<()> {
     let nvrtc = find_pinned(root)?;
-    for kernel in kernels(root)? {
+    for kernel in kernels {
         let cu = kernel.read_cu()?;
-        for (ptx, made) in compile(&nvrtc, &kernel)? {
+        for (ptx, made) in compile(&nvrtc, kernel)? {
             findings.examined += 1;
             findings.problems.extend(compare(root, &ptx, &made, &cu).err().map(|error| format!("{error:#}")));
         }
     }
-    findings.problems.extend(orphans(root)?);
-    Ok(findings)
+    Ok(())
 }
 
 /// Fails if the committed PTX is not what the compiler makes today. Comments that have come since then count as little as they

@@ -4,7 +4,7 @@
 //! Functions return what went wrong as lines, and how much was tried: a trial of nothing must not pass. Those of records
 //! and of refusals judge at once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use device::{Checks, Choice, Counters, KernelSource, Schedule, SimOptions};
 
@@ -254,11 +254,30 @@ pub fn simulators_record(chapter: &Chapter) -> Result<()> {
     Ok(())
 }
 
-/// Elements from which on the quick replay takes one case of each variant: the longest inputs take longer than all others together,
-/// and kernels do with 2^24 elements what they do with 2^22.
-const LONG_N: u64 = 1 << 24;
+/// Elements from which on the quick replay takes a part of the cases: they take longer than all shorter ones together.
+const LONG_N: u64 = 1 << 16;
+/// Elements from which on it takes one case of each variant, and then one of all: kernels do with 2^24 elements what they do with 2^20.
+const LONGEST_N: [u64; 2] = [1 << 22, 1 << 24];
 
-/// Replays the record of a GPU, of the longest inputs one case of each variant; `None` while there is none.
+/// Returns whether the quick replay takes a case; asked of each in the order of the record. Of long inputs these are the first of each
+/// variant, type and operation, the first of each variant and size, and every third of those, beginning elsewhere at other sizes.
+fn quick() -> impl FnMut(&GpuCase) -> bool {
+    let mut kinds = BTreeSet::new();
+    let mut sizes: BTreeMap<_, u64> = BTreeMap::new();
+    move |case| {
+        if case.is_stale || case.n < LONG_N {
+            return true;
+        }
+        let variant = Some(case.variant.clone());
+        let is_new = kinds.insert((variant.clone(), case.ty.clone(), case.op.clone()));
+        let before = sizes.entry((variant.filter(|_| case.n < LONGEST_N[1]), case.n, case.rows)).or_default();
+        let (is_first, is_third) = (*before == 0, (*before + case.n).is_multiple_of(3));
+        *before += 1;
+        is_first || (case.n < LONGEST_N[0] && (is_new || is_third))
+    }
+}
+
+/// Replays the record of a GPU, of long inputs a part of the cases; `None` while there is none.
 ///
 /// # Errors
 /// Those of [`hardware::replay`].
@@ -266,8 +285,7 @@ const LONG_N: u64 = 1 << 24;
 /// # Panics
 /// Those of [`gpus_whole_record`].
 pub fn gpus_record(chapter: &Chapter) -> Result<Option<Replay>> {
-    let mut long = BTreeSet::new();
-    replayed(chapter, |case| case.is_stale || case.n < LONG_N || long.insert(case.variant.clone()))
+    replayed(chapter, quick())
 }
 
 /// Replays all of the record of a GPU, `data/h200.json` for instance; `None` while there is none.

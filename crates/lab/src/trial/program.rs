@@ -81,16 +81,18 @@ impl Program {
     }
 
     /// It runs all variants that have a type and an operation, for each of those, and each is right, or wrong as announced.
-    /// The result of nothing takes no launch.
+    /// The result of nothing takes no launch, for each operation.
     ///
     /// # Panics
     /// If one is not.
     pub fn runs_everything(&self, chapter: &Chapter) {
-        for ty in chapter.types() {
-            for &op in Op::ALL {
+        for &op in Op::ALL {
+            let is_computed = |ty: &Type| chapter.variants.iter().any(|variant| variant.computes(op, *ty));
+            for (i, ty) in chapter.types().into_iter().filter(is_computed).enumerate() {
                 let able = chapter.variants.iter().filter(|variant| variant.computes(op, ty));
                 let announced: Vec<_> = able.map(|variant| (variant.name, variant.announced)).collect();
-                for n in if announced.is_empty() { [].as_slice() } else { &["100_003", "0"] } {
+                // Nothing is of no type: one has to do for all.
+                for n in if i == 0 { ["100_003", "0"].as_slice() } else { &["100_003"] } {
                     let runs = self.runs(&["--n", n, "--type", ty.name(), "--op", op.name()]);
                     assert_eq!(runs.len(), announced.len(), "{ty} {op} n = {n}: {runs:#?}");
                     for (run, (name, announced)) in runs.iter().zip(&announced) {
