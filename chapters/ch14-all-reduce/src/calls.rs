@@ -1,12 +1,17 @@
 //! The calls of one variant on all devices: arrays, launches, results, and on GPUs the time.
 
-use device::{Arg, Buffer, Call, Counters, DeviceAddress, Geometry, Module, Peers, Report, Timing};
+use std::path::Path;
+
+use device::{
+    Arg, Buffer, Call, Counters, DeviceAddress, Geometry, KernelSource, Module, Peers, Report, Schedule, SimOptions,
+    Timing,
+};
 use lab::element::Element;
-use lab::{Result, runner};
-use reduction::{Group, Memory, RankLaunch, Share};
+use lab::{Error, Result, runner};
+use reduction::{Group, Memory, Op, RankLaunch, Share, Type};
 
 use crate::judge::{Problem, Verdict};
-use crate::{CALLS, Variant};
+use crate::{CALLS, SLUG, VARIANTS, Variant};
 
 /// Replays of a graph that are timed.
 const REPLAYS: u32 = 31;
@@ -33,6 +38,38 @@ impl Run {
     pub(crate) fn ok(&self) -> bool {
         self.verdict.is_right() && self.report.faults.is_empty()
     }
+}
+
+/// One call by itself on simulated devices.
+#[derive(Debug)]
+pub struct Once {
+    /// Blocks and threads of each rank.
+    pub geometry: Geometry,
+    /// Results, by rank.
+    pub results: Vec<Vec<f32>>,
+    /// Counts of rank 0, and the findings of all ranks.
+    pub report: Report,
+}
+
+/// Makes one call of a variant on so many simulated devices, each with `n` floats: `element` is that of a rank and an index.
+///
+/// # Errors
+/// A variant that there is not, devices that there cannot be, or memory that does not suffice.
+pub fn call_once(variant: &str, root: &Path, ranks: u32, n: u64, element: impl Fn(u64, u64) -> f32) -> Result<Once> {
+    let known = VARIANTS.iter().find(|known| known.name == variant);
+    let variant = known.ok_or_else(|| Error::Usage(format!("{SLUG} has no kernel `{variant}`")))?;
+    let options =
+        SimOptions { schedule: Schedule::Independent { seed: None }, is_quiet: true, ..SimOptions::default() };
+    let (peers, source) = (Peers::simulated(ranks, options)?, KernelSource::in_root(root, SLUG));
+    let modules = peers.devices().iter().map(|device| Ok(device.load(&source)?)).collect::<Result<Vec<_>>>()?;
+    let problem = Problem { op: Op::Sum, ty: Type::F32, n, ranks, seed: 1 };
+    let group = group(&peers, &problem).map_err(device::Error::from)?.with_routes(&[variant.route]);
+    let arrays = Arrays::new(&peers, &group, (1, n), |_, rank, i| element(rank as u64, i))?;
+    let launches = arrays.launches(&group, variant, n)?;
+    let mut reports = peers.launch(&rows(&modules, &kernel(&group, variant), &launches, 1))?.into_iter().flatten();
+    let mut report = reports.next().unwrap_or_default();
+    reports.for_each(|other| report.faults.extend(other.faults));
+    Ok(Once { geometry: launches[0][0].geometry, results: arrays.results(&peers, 0)?, report })
 }
 
 /// The group of these devices, by all routes.
@@ -65,8 +102,9 @@ pub(crate) fn run<T: Element>(
     problem: &Problem,
 ) -> Result<Run> {
     let group = group(peers, problem).map_err(device::Error::from)?.with_routes(&[variant.route]);
-    let mut arrays = Arrays::<T>::new(peers, &group, problem)?;
-    let launches = arrays.launches(&group, variant, problem)?;
+    let mut arrays =
+        Arrays::<T>::new(peers, &group, (CALLS, problem.n), |call, rank, i| problem.element(call, rank, i))?;
+    let launches = arrays.launches(&group, variant, problem.n)?;
     let kernel = kernel(&group, variant);
     let row = |calls: usize| rows(modules, &kernel, &launches, calls);
     let reports = peers.launch(&row(CALLS))?;
@@ -110,23 +148,29 @@ fn rows<'a>(modules: &'a [Module], kernel: &'a str, launches: &[Vec<RankLaunch>]
 }
 
 impl<T: Element> Arrays<T> {
-    fn new(peers: &Peers, group: &Group, problem: &Problem) -> Result<Arrays<T>> {
+    /// Arrays of so many calls and elements, with the element of a call and a rank.
+    fn new(
+        peers: &Peers,
+        group: &Group,
+        (calls, n): (usize, u64),
+        element: impl Fn(usize, usize, u64) -> T,
+    ) -> Result<Arrays<T>> {
         let room = group.room();
         let zeros = |(name, bytes): (&str, u64)| upload(peers, name, |_| vec![0u32; bytes as usize / 4]);
         let [stage, words, flags, counts] =
             [("stage", room.stage), ("words", room.words), ("flags", room.flags), ("calls", room.calls)].map(zeros);
         let mut arrays = Arrays { inputs: Vec::new(), outs: Vec::new(), shared: [stage?, words?, flags?, counts?] };
-        for call in 0..CALLS {
-            let values = |rank| (0..problem.n).map(|i| problem.element(call, rank, i)).collect();
+        for call in 0..calls {
+            let values = |rank| (0..n).map(|i| element(call, rank, i)).collect();
             arrays.inputs.push(upload(peers, "in", values)?);
-            arrays.outs.push(upload(peers, "out", |_| nothing(problem.n as usize))?);
+            arrays.outs.push(upload(peers, "out", |_| nothing(n as usize))?);
         }
         Ok(arrays)
     }
 
     /// The launches by call and rank.
-    fn launches(&self, group: &Group, variant: &Variant, problem: &Problem) -> Result<Vec<Vec<RankLaunch>>> {
-        let call = group.call(variant.route, problem.n).map_err(device::Error::from)?;
+    fn launches(&self, group: &Group, variant: &Variant, n: u64) -> Result<Vec<Vec<RankLaunch>>> {
+        let call = group.call(variant.route, n).map_err(device::Error::from)?;
         let launches = |at: usize| {
             let share = |rank: usize| {
                 let [stage, words, flags, calls] = self.shared.each_ref().map(|ranks| memory(&ranks[rank]));
@@ -136,15 +180,19 @@ impl<T: Element> Arrays<T> {
             let shares: Vec<Share> = (0..group.ranks() as usize).map(share).collect();
             Ok(call.launches(&shares).map_err(device::Error::from)?)
         };
-        (0..CALLS).map(launches).collect()
+        (0..self.inputs.len()).map(launches).collect()
+    }
+
+    /// Results of a call, by rank.
+    fn results(&self, peers: &Peers, call: usize) -> Result<Vec<Vec<T>>> {
+        let each = peers.devices().iter().zip(&self.outs[call]);
+        each.map(|(device, out)| Ok(device.download(out)?)).collect()
     }
 
     fn judge(&self, peers: &Peers, problem: &Problem) -> Result<Verdict> {
         let mut verdict = Verdict::default();
-        for (call, outs) in self.outs.iter().enumerate() {
-            let download = |(device, out): (&device::Device, &Buffer<T>)| device.download(out);
-            let results = peers.devices().iter().zip(outs).map(download).collect::<std::result::Result<Vec<_>, _>>()?;
-            verdict.judge(problem, call, &results);
+        for call in 0..self.outs.len() {
+            verdict.judge(problem, call, &self.results(peers, call)?);
         }
         Ok(verdict)
     }

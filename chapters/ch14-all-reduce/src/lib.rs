@@ -11,6 +11,7 @@ mod tried;
 
 use reduction::Route;
 
+pub use calls::{Once, call_once};
 pub use program::execute;
 
 /// The slug.

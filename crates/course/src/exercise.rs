@@ -37,6 +37,7 @@ mod page;
 mod predict;
 mod progress;
 mod quiz;
+mod ranks;
 mod report;
 mod rows;
 pub mod scene;

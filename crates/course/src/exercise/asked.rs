@@ -3,14 +3,16 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use device::{Choice, KernelSource, Schedule, SimOptions};
+use device::{Choice, Counters, KernelSource, LineCounters, Schedule, SimOptions};
+use lab::element::Element as _;
 use lab::{Chapter, Job, LaunchOptions, Layout, Op, Rows, Run, Session, Type, Value, Variant};
+use reduction::RANKS_MAX;
 use serde::Deserialize;
 use simt::Metric;
 
 use super::numbers::Numbers;
 use super::rows::{Begins, Lies, Shape};
-use crate::lessons::lessons;
+use crate::lessons::{OVER_DEVICES, lessons};
 
 /// A run, and the question about it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -40,6 +42,9 @@ pub struct Asked {
     /// Operation; a sum by default.
     #[serde(default)]
     pub op: Op,
+    /// Ranks, of a kernel that runs on several devices: one call of it, which rank 0 counts. `n` is of each, and the input is
+    /// rank 0's, then rank 1's, and so on.
+    pub ranks: Option<u32>,
     /// Input; 1, 2, 3, … by default.
     #[serde(default)]
     pub input: Numbers,
@@ -70,7 +75,7 @@ impl Asked {
 
     /// The file that holds the kernel, for readers.
     pub fn place(&self, chapter: &str) -> String {
-        if lesson(chapter).is_ok_and(|lesson| lesson.variant(&self.variant).is_some()) {
+        if self.ranks.is_some() || lesson(chapter).is_ok_and(|lesson| lesson.variant(&self.variant).is_some()) {
             format!("kernels/{chapter}.cu")
         } else {
             format!("chapters/{chapter}/tests/mistakes/{}.cu", self.variant)
@@ -80,10 +85,14 @@ impl Asked {
     /// The command that shows such a run with all its counters; `None` for a mistake that only the page shows, or a
     /// result, which is another for the numbers that the command takes, or offsets that are a list.
     pub fn command(&self, chapter: &str) -> Option<String> {
-        lesson(chapter).ok()?.variant(&self.variant).filter(|_| self.asks != "result")?;
+        let is_there = self.ranks.is_some() || lesson(chapter).ok()?.variant(&self.variant).is_some();
+        if !is_there || self.asks == "result" {
+            return None;
+        }
         let mut text = format!("cargo run --release -p {chapter} -- --device sim");
         let n = self.n.filter(|_| self.rows.is_none());
         for (option, value) in [
+            ("ranks", self.ranks.map(u64::from)),
             ("n", n),
             ("rows", self.rows),
             ("cols", self.cols),
@@ -103,7 +112,7 @@ impl Asked {
         let other = |option: &str, is_other: bool, value: &str| {
             if is_other { format!(" --{option} {value}") } else { String::new() }
         };
-        text.push_str(&other("type", self.ty != Type::I32, self.ty.name()));
+        text.push_str(&other("type", self.ty != Type::I32 && self.ranks.is_none(), self.ty.name()));
         text.push_str(&other("op", self.op != Op::Sum, self.op.name()));
         text.push_str(&self.schedule.as_ref().map(|schedule| format!(" --schedule {schedule}")).unwrap_or_default());
         Some(format!("{text} --variant {}", self.variant))
@@ -111,33 +120,50 @@ impl Asked {
 
     /// The count of the simulator.
     pub(super) fn count(&self, chapter: &str, root: &Path) -> Result<i64> {
+        if let Some(ranks) = self.ranks {
+            return self.count_on(ranks, chapter, root);
+        }
         let run = self.run(chapter, root)?;
         Ok(match self.asks.as_str() {
             "result" if run.layout != Layout::Array => {
                 let one = run.layout.of().map_or("one", |(one, _)| one);
                 bail!("each {one} has a result of its own: ask for a counter")
             }
-            "result" => match run.result {
-                Value::I32(value) => i64::from(value),
-                other => {
-                    let whole = other.to_f64();
-                    ensure!(whole.fract() == 0.0, "the result {other} is no whole number");
-                    whole as i64
-                }
-            },
+            "result" => whole(run.result)?,
             "launches" => run.plan.passes.len() as i64,
             "blocks" => run.plan.passes.first().map_or(0, |pass| i64::from(pass.grid())),
-            name => self.counted(root, &run, name)?,
+            name => self.counted(root, (run.counters.as_ref(), &run.lines), name)?,
         })
     }
 
-    fn counted(&self, root: &Path, run: &Run, name: &str) -> Result<i64> {
+    /// The count of rank 0 in one call on so many ranks, or the result that all of them have for one element.
+    fn count_on(&self, ranks: u32, chapter: &str, root: &Path) -> Result<i64> {
+        ensure!(chapter == OVER_DEVICES, "{chapter} runs on one device: leave ranks out");
+        let n = self.lies()?.1;
+        let array = self.input.array(Type::F32, n * u64::from(ranks));
+        let values = f32::slice(&array).unwrap_or_default();
+        let one = ch14_all_reduce::call_once(&self.variant, root, ranks, n, |rank, i| values[(rank * n + i) as usize])?;
+        ensure!(one.report.faults.is_empty(), "the run of {} is not right", self.variant);
+        Ok(match self.asks.as_str() {
+            "result" => {
+                let result = one.results.iter().flatten().next().context("a result of nothing")?;
+                let is_one = one.results.iter().flatten().all(|other| other == result);
+                ensure!(is_one && n == 1, "ask for the result of one element, which all ranks have");
+                whole(Value::F32(*result))?
+            }
+            "launches" => ranks.into(),
+            "blocks" => one.geometry.grid[0].into(),
+            name => self.counted(root, (one.report.counters.as_ref(), &one.report.lines), name)?,
+        })
+    }
+
+    fn counted(&self, root: &Path, (counters, lines): (Option<&Counters>, &[LineCounters]), name: &str) -> Result<i64> {
         let metric = Metric::named(name).with_context(|| format!("there is no counter `{name}`"))?;
         let Some(text) = &self.line else {
-            return Ok(run.counters.as_ref().map_or(0.0, metric.value) as i64);
+            return Ok(counters.map_or(0.0, metric.value) as i64);
         };
         let mut found = None;
-        for line in &run.lines {
+        for line in lines {
             let source = std::fs::read_to_string(root.join(&line.file)).unwrap_or_default();
             let at = (line.line as usize).checked_sub(1).and_then(|i| source.lines().nth(i)).unwrap_or_default();
             if at.contains(text) {
@@ -202,7 +228,14 @@ impl Asked {
             lab::text::listed(&words)
         );
         ensure!(is_count || self.line.is_none(), "only a counter is split by lines");
-        let n = self.lies()?.1 * self.op.arrays();
+        let n = self.lies()?.1 * self.op.arrays() * u64::from(self.ranks.unwrap_or(1));
+        if let Some(ranks) = self.ranks {
+            let is_plain = self.rows.is_none() && self.offsets.is_none() && self.op == Op::Sum && self.ty == Type::F32;
+            let has_own =
+                self.block.is_none() && self.grid.is_none() && self.factor.is_none() && self.schedule.is_none();
+            ensure!((1..=RANKS_MAX).contains(&ranks), "ranks are 1 to {RANKS_MAX}");
+            ensure!(is_plain && has_own, "a run on ranks is of f32, and takes a variant, n, input and a line alone");
+        }
         ensure!(self.input.has(n), "`input` has fewer than {n} numbers");
         Ok(())
     }
@@ -212,6 +245,16 @@ impl Asked {
 fn lesson(chapter: &str) -> Result<&'static Chapter> {
     let lesson = lessons().into_iter().find(|lesson| lesson.slug == chapter);
     lesson.with_context(|| format!("there is no chapter {chapter}"))
+}
+
+/// The whole number that a result is.
+fn whole(result: Value) -> Result<i64> {
+    if let Value::I32(value) = result {
+        return Ok(value.into());
+    }
+    let whole = result.to_f64();
+    ensure!(whole.fract() == 0.0, "the result {result} is no whole number");
+    Ok(whole as i64)
 }
 
 /// `1,024`, `−3`

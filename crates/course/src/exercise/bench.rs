@@ -1,7 +1,7 @@
 //! One kernel on the simulator: compiled code in, and for each case the result, what was counted and what was found.
 
 use anyhow::Result;
-use device::{Checks, Choice, Device, Error, Module, Report, Schedule, SimOptions};
+use device::{Checks, Choice, Code, Device, Error, Module, Report, Schedule, SimOptions};
 use lab::element::Element;
 use lab::op::OnHost as _;
 use lab::plan::{Arg, Pass, Plan, Planned};
@@ -12,6 +12,7 @@ use lab::{Array, Layout, Matrix, Op, Value};
 use simt::{LoadError, trace};
 
 use super::case::Case;
+use super::ranks::{self, Job, Ran};
 use super::write::{Exercise, Launches};
 
 /// Name of what a kernel writes, as the starters call it.
@@ -42,6 +43,8 @@ pub struct Answer {
     pub second: Option<u64>,
     /// The number of the launch that was the last: the one with a finding, if there is one.
     pub launch: usize,
+    /// Calls of each rank, where a kernel runs on several at once.
+    pub ranks: Option<Ran>,
 }
 
 /// Elements of a second launch after one of so many: fewer, so that its grid is another where there is more than one block.
@@ -55,7 +58,7 @@ impl Answer {
         let reference = reference_of(op, &T::array(values.to_vec()));
         let verdict = verify(result, &reference, additions, T::TYPE);
         let (expected, of_rows) = (reference.expected, Vec::new());
-        Answer { row: None, of_rows, result, expected, verdict, report, second: None, launch: 0 }
+        Answer { row: None, of_rows, result, expected, verdict, report, second: None, launch: 0, ranks: None }
     }
 
     /// The results for rows of these values, of which the worst is the answer's.
@@ -71,7 +74,23 @@ impl Answer {
         let (result, expected, verdict) =
             worst.map_or((nothing, nothing, Verdict::EXACT), |worst| (worst.result, worst.expected, worst.verdict));
         let row = worst.map(|worst| worst.row);
-        Answer { row, of_rows, result, expected, verdict, report, second: None, launch: 0 }
+        Answer { row, of_rows, result, expected, verdict, report, second: None, launch: 0, ranks: None }
+    }
+
+    /// The results of all ranks, which have to be those of the order of ranks bit for bit.
+    pub(super) fn for_ranks(ran: Ran) -> Answer {
+        let mut report = Report { counters: Some(device::Counters::default()), ..Report::default() };
+        for one in ran.reports.iter().flatten() {
+            runner::merge(&mut report, one.clone());
+        }
+        simt::fault::fold(&mut report.faults, ran.between.clone());
+        // A rank that waits for ever may do so after a race, or after a fault of the rank that it waits for.
+        report.faults.sort_by_key(|fault| matches!(fault.code, Code::StepBudget | Code::Deadlock));
+        let (result, expected) = (ran.result, ran.expected);
+        let abs_error = (result.to_f64() - expected.to_f64()).abs();
+        let verdict = Verdict { right: ran.place.is_none(), abs_error, ..Verdict::EXACT };
+        let (row, of_rows, second, launch, ranks) = (None, Vec::new(), None, 0, Some(ran));
+        Answer { row, of_rows, result, expected, verdict, report, second, launch, ranks }
     }
 
     /// A right result, and nothing found.
@@ -85,20 +104,19 @@ impl Answer {
 /// # Errors
 /// None that a reader could cause.
 pub(super) fn simulator(schedule: Schedule, steps_per_block_max: u64) -> Result<Device> {
-    opened(schedule, steps_per_block_max, None)
+    Ok(Device::open(Choice::Sim, options(schedule, steps_per_block_max, None))?)
 }
 
-/// Opens a [`simulator`] that records what `trace` asks for.
-fn opened(schedule: Schedule, steps_per_block_max: u64, trace: Option<trace::Options>) -> Result<Device> {
-    let options = SimOptions {
+/// Options of a [`simulator`] that records what `trace` asks for.
+pub(super) fn options(schedule: Schedule, steps_per_block_max: u64, trace: Option<trace::Options>) -> SimOptions {
+    SimOptions {
         schedule,
         checks: Checks::ALL,
         steps_per_block_max: Some(steps_per_block_max),
         trace,
         is_quiet: true,
         ..SimOptions::default()
-    };
-    Ok(Device::open(Choice::Sim, options)?)
+    }
 }
 
 /// Launches a plan up to the first launch with a finding; the number of the last one.
@@ -158,8 +176,7 @@ impl<'e> Bench<'e> {
     /// # Errors
     /// Those of [`Bench::ask`].
     pub fn ask_within(&self, case: Case, steps: u64) -> Result<Answer> {
-        let device = opened(case.schedule, steps, None)?;
-        self.run(case, &case.numbers(self.exercise.op), &device)
+        self.run(case, &case.numbers(self.exercise.op), options(case.schedule, steps, None))
     }
 
     /// Runs a case like [`Bench::ask`]; the steps of the first launch are in the report.
@@ -168,8 +185,7 @@ impl<'e> Bench<'e> {
     /// Those of [`Bench::ask`].
     pub fn ask_traced(&self, case: Case) -> Result<Answer> {
         let all = trace::Options { blocks: u64::MAX, ..trace::Options::default() };
-        let device = opened(case.schedule, STEPS_PER_BLOCK_MAX, Some(all))?;
-        self.run(case, &case.numbers(self.exercise.op), &device)
+        self.run(case, &case.numbers(self.exercise.op), options(case.schedule, STEPS_PER_BLOCK_MAX, Some(all)))
     }
 
     /// Runs the kernel over `numbers`, as many as the case has.
@@ -178,11 +194,24 @@ impl<'e> Bench<'e> {
     /// Those of [`Bench::ask`].
     pub fn ask_with(&self, case: Case, numbers: &Array) -> Result<Answer> {
         let steps = case.matrix.map_or(0, |matrix| STEPS_PER_COLUMN_MAX * matrix.cols);
-        self.run(case, numbers, &opened(case.schedule, steps.max(STEPS_PER_BLOCK_MAX), None)?)
+        self.run(case, numbers, options(case.schedule, steps.max(STEPS_PER_BLOCK_MAX), None))
     }
 
-    fn run(&self, case: Case, numbers: &Array, device: &Device) -> Result<Answer> {
-        lab::with_elements!(numbers, values => self.answer(case, values, device))
+    fn run(&self, case: Case, numbers: &Array, options: SimOptions) -> Result<Answer> {
+        if let Some(ranks) = case.ranks {
+            return self.on_ranks(case, ranks, options);
+        }
+        let device = Device::open(Choice::Sim, options)?;
+        lab::with_elements!(numbers, values => self.answer(case, values, &device))
+    }
+
+    /// All calls of a case on so many ranks, which bring numbers of their own.
+    fn on_ranks(&self, case: Case, ranks: u32, options: SimOptions) -> Result<Answer> {
+        let (kernel, n) = (self.exercise.entry(case.ty, case.block), case.n);
+        let grid = self.grid(n, case.block);
+        let job = Job { module: &self.module, kernel: &kernel, grid, block: case.block, ranks, n };
+        let ran = lab::with_type!(case.ty, T => ranks::run(&job, options, ranks::random::<T>));
+        Ok(Answer::for_ranks(ran?))
     }
 
     fn answer<T: Element>(&self, mut case: Case, values: &[T], device: &Device) -> Result<Answer> {
@@ -279,13 +308,18 @@ fn prepare(exercise: &Exercise, module: &Module, entry: &str) -> Result<(), Stri
         other => other.to_string(),
     })?;
     let bytes: Vec<u32> = parameters.iter().map(|parameter| parameter.bytes).collect();
-    let (expected, numbers): (&[u32], &str) = match () {
-        () if exercise.lanes_per_row.is_some() => (&[8, 8, 4, 4], "unsigned int rows, unsigned int cols"),
-        () if exercise.state_words > 0 => (&[8, 8, 4, 8], "unsigned int n, unsigned long long* state"),
-        () => (&[8, 8, 4], "unsigned int n"),
+    let (expected, takes): (&[u32], &str) = match () {
+        () if !exercise.ranks.is_empty() => (&ranks::PARAMETERS, ranks::SIGNATURE),
+        () if exercise.lanes_per_row.is_some() => {
+            (&[8, 8, 4, 4], "const T* in, T* out, unsigned int rows, unsigned int cols")
+        }
+        () if exercise.state_words > 0 => {
+            (&[8, 8, 4, 8], "const T* in, T* out, unsigned int n, unsigned long long* state")
+        }
+        () => (&[8, 8, 4], "const T* in, T* out, unsigned int n"),
     };
     if bytes != expected {
-        return Err(format!("{entry} must take what the starter's does: (const T* in, T* out, {numbers})"));
+        return Err(format!("{entry} must take what the starter's does: ({takes})"));
     }
     module.prepare(entry).map_err(|error| error.to_string())
 }

@@ -18,6 +18,8 @@ pub struct Case {
     pub n: u64,
     /// Their rows, where each gets a value of its own.
     pub matrix: Option<Matrix>,
+    /// Ranks, each with so many elements, where a kernel runs on several at once.
+    pub ranks: Option<u32>,
     /// Threads a block.
     pub block: u32,
     /// Elements by which the input is shifted from the start of its allocation.
@@ -39,6 +41,7 @@ impl Case {
             ty,
             n,
             matrix: None,
+            ranks: None,
             block,
             offset: 0,
             schedule: TODAYS,
@@ -63,8 +66,9 @@ impl Case {
         Case { n: 1, matrix: self.matrix.map(|_| Matrix::dense(1, 1)), ..self }
     }
 
-    /// `n = 33`, `3 rows of 11`
+    /// `n = 33`, `3 rows of 11`, `n = 33 on 4 ranks`
     pub fn size(&self) -> String {
-        self.matrix.map_or_else(|| format!("n = {}", lab::text::grouped(self.n)), rows::described)
+        let on = self.ranks.map(|ranks| format!(" on {ranks} ranks")).unwrap_or_default();
+        self.matrix.map_or_else(|| format!("n = {}{on}", lab::text::grouped(self.n)), rows::described)
     }
 }

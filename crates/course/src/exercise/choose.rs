@@ -19,8 +19,9 @@ use super::case::{Case, TODAYS};
 use super::copy;
 use super::key::{Key, Line};
 use super::numbers::Numbers;
+use super::ranks;
 use super::rows::{self, Shape};
-use super::write::WRONG_SUM;
+use super::write::{WRONG_SUM, check_each_rank};
 
 /// Text of a blank.
 pub const BLANK: &str = "____";
@@ -47,7 +48,7 @@ pub struct Choose {
     pub question: String,
     /// From a nudge to nearly the answer.
     pub hints: Vec<String>,
-    /// A small kernel of `(in, out, n)`, and `state` if it has one, with one `____` or more.
+    /// A small kernel of `(in, out, n)`, and `state` if it has one, or of what `ranks.rs` says, with one `____` or more.
     pub kernel: String,
     /// Elements of each run; the counters of the first are reported.
     #[serde(default)]
@@ -78,6 +79,9 @@ pub struct Choose {
     /// 64-bit words of zeroed workspace, the fourth argument; none by default.
     #[serde(default)]
     pub state_words: u64,
+    /// Numbers of ranks, each tried, for a kernel that runs on several devices at once; none by default.
+    #[serde(default)]
+    pub ranks: Vec<u32>,
     /// A counter of which the best line counts fewest. Without one, every line that is right is an answer.
     pub fewest: Option<String>,
     /// The lines.
@@ -183,15 +187,18 @@ impl Choose {
     fn outcome(&self, letter: char, module: &Module, text: &str) -> Result<Outcome> {
         let mut counted = None;
         for case in self.cases() {
-            let Answer { row, result, expected, verdict, report, .. } = self.ran(letter, module, case)?;
+            let Answer { row, result, expected, verdict, report, ranks, .. } = self.ran(letter, module, case)?;
             if let Some(fault) = report.faults.first() {
+                let is_own = !fault.site.file.ends_with(ranks::BETWEEN);
                 let line = (fault.site.line as usize).checked_sub(1).and_then(|i| text.lines().nth(i));
-                let line = line.map(|line| format!(", in `{}`", line.trim())).unwrap_or_default();
+                let line = line.filter(|_| is_own).map(|line| format!(", in `{}`", line.trim())).unwrap_or_default();
                 let text = format!("A run {} ends with `{}`{line}.", described(case), fault.code);
                 return Ok(Outcome { gives: fault.code.to_string(), text, counted: None });
             }
             if !verdict.right {
-                let of_row = row.map(|row| format!(" for row {row}")).unwrap_or_default();
+                let of_row = row.map(|row| format!(" for row {row}"));
+                let place = ranks.and_then(|ran| ran.place).map(|place| format!(" {}", place.words()));
+                let of_row = of_row.or(place).unwrap_or_default();
                 let (result, expected) = (number(result), number(expected));
                 let text = format!("A run {} gives {result}{of_row} instead of {expected}.", described(case));
                 return Ok(Outcome { gives: WRONG_SUM.to_owned(), text, counted: None });
@@ -205,7 +212,7 @@ impl Choose {
         Ok(Outcome { gives: RIGHT.to_owned(), text, counted })
     }
 
-    /// Every size in today's schedule, then the first under others.
+    /// Every size in today's schedule, then the first under others, on each number of ranks.
     fn cases(&self) -> Vec<Case> {
         let case = |n, matrix| Case { matrix, offset: self.offset, ..Case::new(self.ty, n, self.block) };
         let matrices = self.shapes.iter().filter_map(|shape| shape.matrix().ok().flatten());
@@ -213,7 +220,12 @@ impl Choose {
         let mut cases: Vec<Case> = self.n.iter().map(|&n| case(n, None)).chain(of_rows).collect();
         let others = (1..=SEEDS).map(|seed| Schedule::Independent { seed: Some(seed) });
         let schedules = std::iter::once(Schedule::Lockstep).chain(others);
-        let first = cases.first().copied();
+        if !self.ranks.is_empty() {
+            cases =
+                cases.iter().flat_map(|&case| self.ranks.iter().map(move |&ranks| ranks::on(ranks, case))).collect();
+        }
+        let count = self.ranks.len().max(1);
+        let first: Vec<Case> = cases.iter().copied().take(count).collect();
         cases.extend(
             first.into_iter().flat_map(|case| schedules.clone().map(move |schedule| Case { schedule, ..case })),
         );
@@ -241,7 +253,23 @@ impl Choose {
     }
 
     fn ran(&self, letter: char, module: &Module, case: Case) -> Result<Answer> {
+        if let Some(ranks) = case.ranks {
+            return self.ran_on_ranks((letter, module), case, ranks);
+        }
         lab::with_elements!(self.input.array(self.ty, case.n), values => self.run(letter, module, &values, case))
+    }
+
+    /// All calls on so many ranks. Each call takes the next numbers, and each rank of them as many as it adds.
+    fn ran_on_ranks(&self, (letter, module): (char, &Module), case: Case, ranks: u32) -> Result<Answer> {
+        let kernel = format!("{}_{letter}", self.name());
+        let job = ranks::Job { module, kernel: &kernel, grid: self.grid, block: case.block, ranks, n: case.n };
+        let options = bench::options(case.schedule, STEPS_PER_BLOCK_MAX, None);
+        let numbers = self.input.array(self.ty, ranks::numbers(ranks, case.n));
+        let ran = lab::with_elements!(numbers, values => {
+            let at = |call, rank, i| u64::from(call * ranks + rank) * case.n + i;
+            ranks::run(&job, options, |call, rank, i| values[at(call, rank, i) as usize])
+        });
+        Ok(Answer::for_ranks(ran?))
     }
 
     /// One launch.
@@ -298,6 +326,13 @@ impl Choose {
         ensure!(self.n.is_empty() || self.shapes.is_empty(), "n and shapes: a kernel takes an array or rows");
         ensure!(!(self.n.is_empty() && self.shapes.is_empty()), "no n: give the sizes to try, or shapes for rows");
         ensure!(self.shapes.is_empty() || !self.adds, "adds: rows are written, and nothing is in `out` before");
+        let is_plain = !self.adds && self.shapes.is_empty() && self.state_words == 0 && self.offset == 0;
+        ensure!(
+            self.ranks.is_empty() || is_plain && self.op == Op::Sum,
+            "a kernel on ranks adds up their arrays: leave shapes, adds, state_words, offset and op out"
+        );
+        let types: &[Type] = if self.ranks.is_empty() { &[] } else { &[self.ty] };
+        check_each_rank(&self.ranks, types)?;
         for shape in &self.shapes {
             ensure!(shape.matrix()?.is_some(), "a shape without rows and cols");
         }
@@ -317,7 +352,12 @@ impl Choose {
         );
         self.check_sizes().with_context(|| self.id.clone())?;
         ensure!((1..=1024).contains(&self.block) && self.grid > 0, "{}: a block has 1 to 1024 threads", self.id);
-        ensure!(self.cases().iter().all(|case| self.input.has(case.n)), "{}: `input` has too few numbers", self.id);
+        let numbers = |case: &Case| case.ranks.map_or(case.n, |ranks| ranks::numbers(ranks, case.n));
+        ensure!(
+            self.cases().iter().all(|case| self.input.has(numbers(case))),
+            "{}: `input` has too few numbers",
+            self.id
+        );
         if let Some(name) = &self.fewest {
             let is_count = Metric::named(name).is_some_and(|metric| !metric.is_ratio);
             ensure!(is_count, "{}: `{name}` is no count: `simt::counters` has the names", self.id);
@@ -357,7 +397,8 @@ fn filled(kernel: &str, code: &[String]) -> String {
 
 /// `with n = 50` or `with 3 rows of 8`, and the schedule if it is another than today's.
 fn described(case: Case) -> String {
-    let size = case.matrix.map_or_else(|| format!("n = {}", case.n), rows::described);
+    let on = case.ranks.map(|ranks| format!(" on {ranks} ranks")).unwrap_or_default();
+    let size = case.matrix.map_or_else(|| format!("n = {}{on}", case.n), rows::described);
     match case.schedule {
         TODAYS => format!("with {size}"),
         other => format!("with {size} and the schedule {other}"),

@@ -3,11 +3,13 @@
 
 use anyhow::Result;
 use device::Code;
+use lab::text::grouped;
 use lab::{Matrix, Type};
 
 use super::bench::{Answer, Bench};
 use super::case::Case;
 use super::judge::{Failure, Stage, smallest};
+use super::ranks::Ran;
 use super::write::{Exercise, Goal};
 use super::{matrices, share};
 
@@ -74,7 +76,8 @@ fn missed_at(exercise: &Exercise, bench: &Bench<'_>, goal: &Goal, ty: Type) -> R
         Some(Matrix { rows, cols, .. }) => matrices::case(ty, (rows, cols), goal.block),
         None => Case::new(ty, n, goal.block),
     };
-    let case = Case { offset: goal.offset, keeps_out: goal.keeps_out, ..plain };
+    let ranks = goal.ranks.or(exercise.ranks.iter().copied().max());
+    let case = Case { offset: goal.offset, keeps_out: goal.keeps_out, ranks, ..plain };
     let is_traced = goal.each_warp.is_some() || goal.first_threads || goal.fenced;
     let answer = if is_traced { bench.ask_traced(case)? } else { bench.ask(case)? };
     if !answer.is_right() {
@@ -82,6 +85,10 @@ fn missed_at(exercise: &Exercise, bench: &Bench<'_>, goal: &Goal, ty: Type) -> R
     }
     let failed =
         |counted, most, who| Ok(Some(Failure::Goal { goal: Box::new(goal.clone()), case, counted, most, who }));
+    if let Some(ran) = &answer.ranks {
+        let missed = missed_on_a_rank(goal, ran);
+        return missed.map_or(Ok(None), |(counted, who)| failed(counted, None, Some(who)));
+    }
     if let Some(trace) = &answer.report.trace {
         let who = match goal.each_warp {
             Some(bytes) => share::looks_on(trace, bytes),
@@ -105,4 +112,25 @@ fn missed_at(exercise: &Exercise, bench: &Bench<'_>, goal: &Goal, ty: Type) -> R
         return failed(counted, None, None);
     }
     Ok(None)
+}
+
+/// Count of the first rank that misses a goal in one of its calls, and what it does there.
+fn missed_on_a_rank(goal: &Goal, ran: &Ran) -> Option<(u64, String)> {
+    let first_calls = (0..).zip(&ran.reports).filter_map(|(rank, calls)| Some((rank, calls.first()?.trace.as_ref()?)));
+    if let Some(bytes) = goal.each_warp {
+        let looks_on = |(rank, trace): (u32, &_)| Some((rank, share::looks_on(trace, bytes)?));
+        return first_calls.filter_map(looks_on).map(|(rank, who)| (0, format!("on rank {rank} {who}"))).next();
+    }
+    let counts = (0..).zip(&ran.reports).flat_map(|(rank, calls): (u32, _)| calls.iter().map(move |call| (rank, call)));
+    for (rank, report) in counts {
+        let sum = |counters| goal.metrics().map(|metric| (metric.value)(counters) as u64).sum::<u64>();
+        let counted = report.counters.as_ref().map_or(0, sum);
+        let limit = match (goal.at_most, goal.at_least) {
+            (Some(most), _) if counted > most => format!("at most {}", grouped(most)),
+            (_, Some(least)) if counted < least => format!("at least {}", grouped(least)),
+            _ => continue,
+        };
+        return Some((counted, format!("rank {rank} counts {} in a call, allowed {limit}", grouped(counted))));
+    }
+    None
 }

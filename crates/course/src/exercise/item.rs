@@ -45,9 +45,19 @@ impl Item {
         field!(self, title)
     }
 
-    /// Returns whether a lab can show what it asks about: labs compare whole numbers.
+    /// Returns whether it is about kernels that run on several devices at once.
+    pub fn is_on_ranks(&self) -> bool {
+        match self {
+            Item::Predict(predict) => predict.run.ranks.is_some(),
+            Item::Choose(choose) => !choose.ranks.is_empty(),
+            Item::Write(exercise) => !exercise.ranks.is_empty(),
+        }
+    }
+
+    /// Returns whether a lab can show what it asks about: labs compare whole numbers, and have one device.
     pub fn has_lab(&self) -> bool {
         match self {
+            _ if self.is_on_ranks() => false,
             Item::Predict(predict) => predict.run.ty == lab::Type::I32,
             Item::Choose(choose) => choose.ty == lab::Type::I32,
             Item::Write(exercise) => exercise.has_lab(),

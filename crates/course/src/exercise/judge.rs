@@ -13,7 +13,7 @@ use super::bench::{Answer, Bench};
 use super::case::Case;
 use super::fill::Fill;
 use super::write::{Exercise, Goal, Launches, OTHER_TREE, Tree, WRONG_SUM};
-use super::{goals, matrices, rows};
+use super::{goals, matrices, ranks, rows};
 
 /// Random schedules that are tried besides the two without a seed.
 const SEEDS: u64 = 8;
@@ -175,8 +175,39 @@ fn said(exercise: &Exercise) -> String {
     tree.into_iter().chain(exercise.goals.iter().map(|goal| goal.say.as_str())).collect::<Vec<_>>().join("; ")
 }
 
+/// One stage with its cases.
+fn stage(name: &'static str, what: String, cases: Vec<Case>) -> (Stage, Vec<Case>) {
+    (Stage { name, what, passed: 0, cases: cases.len() }, cases)
+}
+
+fn listed(numbers: &[u32]) -> String {
+    lab::text::listed(&numbers.iter().map(u32::to_string).collect::<Vec<_>>())
+}
+
+fn types(exercise: &Exercise) -> String {
+    lab::text::listed(&exercise.types.iter().map(|ty| ty.name()).collect::<Vec<_>>())
+}
+
+/// The stages of a kernel that runs on several ranks at once.
+fn stages_on_ranks(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
+    let sums = ranks::sums(exercise);
+    let what = format!(
+        "{}, {} ranks, blocks of {}, n up to {}, {} calls in a row, nothing out of order",
+        types(exercise),
+        listed(&exercise.ranks),
+        listed(&exercise.blocks),
+        lab::text::grouped(sums.iter().map(|case| case.n).max().unwrap_or(0)),
+        ranks::CALLS
+    );
+    let orders = "lanes in lockstep, and ranks, blocks and lanes in random orders".to_owned();
+    vec![stage("right results", what, sums), stage("schedules", orders, ranks::scheduled(exercise))]
+}
+
 /// The stages before the goals, with their cases.
 fn stages(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
+    if !exercise.ranks.is_empty() {
+        return stages_on_ranks(exercise);
+    }
     let is_of_rows = exercise.lanes_per_row.is_some();
     let sums = if is_of_rows { matrices::all(exercise) } else { sums(exercise) };
     let shifted = shifted(exercise);
@@ -199,15 +230,12 @@ fn stages(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
         Some(matrix) => format!("matrices of up to {}", rows::described(matrix)),
         None => format!("n up to {}", lab::text::grouped(largest.n)),
     });
-    let listed = |numbers: &[u32]| lab::text::listed(&numbers.iter().map(u32::to_string).collect::<Vec<_>>());
-    let types: Vec<&str> = exercise.types.iter().map(|ty| ty.name()).collect();
-    let stage = |name, what, cases: Vec<Case>| (Stage { name, what, passed: 0, cases: cases.len() }, cases);
     vec![
         stage(
             "right results",
             format!(
                 "{}, blocks of {}, {}, nothing out of order{}",
-                lab::text::listed(&types),
+                types(exercise),
                 listed(&exercise.blocks),
                 largest.unwrap_or_default(),
                 if exercise.launches == Launches::Twice { ", in two launches with one workspace" } else { "" }
@@ -385,7 +413,7 @@ fn first_that_fails(bench: &Bench<'_>, cases: Vec<Case>) -> Result<Option<(Case,
 /// counted. `None` where faults say enough, where there are too many elements, or where that does not explain the result.
 fn contributions(exercise: &Exercise, bench: &Bench<'_>, case: Case, answer: &Answer) -> Result<Option<String>> {
     let case = Case { ty: Type::I32, fill: Fill::Random, ..case };
-    let is_sum = exercise.op == Op::Sum && exercise.types.contains(&case.ty);
+    let is_sum = exercise.op == Op::Sum && exercise.types.contains(&case.ty) && case.ranks.is_none();
     if !is_sum || !answer.report.faults.is_empty() || case.n > LOOKED_INTO_MAX || case.n == 0 {
         return Ok(None);
     }

@@ -8,6 +8,7 @@ use lab::text::{WIDTH, grouped, three_digits, wrapped};
 use super::bench::Answer;
 use super::case::{Case, TODAYS};
 use super::judge::{Failure, Stage, Verdict};
+use super::ranks::BETWEEN;
 use super::write::Goal;
 
 /// Most lines of what a kernel prints or a compiler says that are shown.
@@ -96,6 +97,13 @@ fn case_text(case: Case, answer: &Answer, contributions: Option<&str>, root: &Pa
     }
     if let Some(first) = answer.report.faults.first() {
         out.push_str(&format!("\n{}", lab::show::findings(std::slice::from_ref(first), root)));
+        let places = std::iter::once(&first.site).chain(&first.other);
+        if places.into_iter().any(|place| place.file.ends_with(BETWEEN)) {
+            let line = format!(
+                "{BETWEEN} stands for what a rank runs between two calls: it writes the next `in`, and reads the last `out`"
+            );
+            out.push_str(&format!("{}\n", wrapped(&line, "")));
+        }
         match answer.report.faults.len() - 1 {
             0 => {}
             1 => out.push_str("and 1 more finding in this run\n"),
@@ -116,6 +124,10 @@ fn first_lines(text: &str) -> String {
 
 fn wrong_sum(case: Case, answer: &Answer, contributions: Option<&str>) -> String {
     let (result, expected) = (answer.result, answer.expected);
+    if let Some(place) = answer.ranks.as_ref().and_then(|ran| ran.place) {
+        let order = if case.ty == Type::I32 { "" } else { ", the sum in the order of ranks" };
+        return format!("{}: {result} where {expected} is right{order}", place.words());
+    }
     let mut text = match answer.row {
         Some(row) => format!("row {}: {result} where {expected} is right", grouped(row)),
         None => format!("the result is {result}, expected {expected}"),

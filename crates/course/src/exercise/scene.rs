@@ -142,6 +142,10 @@ fn data(id: &str, title: &str, (source, text): (&str, &str), variants: Vec<Value
 /// Kernels that are not there, do not compile or cannot run.
 pub fn of(root: &Path, item: &Item) -> Result<Scene> {
     match item {
+        _ if item.is_on_ranks() => bail!(
+            "{0}: a lab that opens from here shows one device, and this runs on several: `cargo course exercise {0}` says what comes of it",
+            item.id()
+        ),
         Item::Predict(predict) => predicted(root, predict),
         Item::Choose(choose) => chosen(root, choose),
         Item::Write(exercise) => written(root, exercise),

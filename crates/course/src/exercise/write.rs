@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use device::{Code, KernelSource};
 use lab::op::Outcome;
 use lab::{Matrix, Op, Type};
+use reduction::RANKS_MAX;
 use serde::Deserialize;
 use simt::Metric;
 
@@ -15,7 +16,7 @@ use super::rows::Shape;
 const GOAL_BLOCK: u32 = 256;
 
 /// A kernel to write: what the reader is asked, and how kernels of it are launched and judged. They are `kernel(in, out, n)`,
-/// with the workspace as a fourth argument if there is one.
+/// with the workspace as a fourth argument if there is one, or what `ranks.rs` says.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exercise {
@@ -51,6 +52,9 @@ pub struct Exercise {
     /// Cooperative launch: all blocks are resident together.
     #[serde(default)]
     pub cooperative: bool,
+    /// Numbers of ranks, each tried, for a kernel that runs on several devices at once; none by default.
+    #[serde(default)]
+    pub ranks: Vec<u32>,
     /// 64-bit words of zeroed workspace, the fourth argument; none by default.
     #[serde(default)]
     pub state_words: u64,
@@ -139,6 +143,9 @@ pub struct Goal {
     /// ticket and behind the reader's.
     #[serde(default)]
     pub fenced: bool,
+    /// Ranks, of a kernel that runs on several: it is held against the counts of each rank in each call. The most that the
+    /// exercise has by default.
+    pub ranks: Option<u32>,
     /// Threads a block.
     #[serde(default = "goal_block")]
     pub block: u32,
@@ -160,6 +167,8 @@ pub struct Goal {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Also {
+    /// Ranks; the goal's own by default.
+    pub ranks: Option<u32>,
     /// Threads a block.
     pub block: Option<u32>,
     /// Elements; one full block by default.
@@ -195,6 +204,7 @@ impl Goal {
     pub fn runs(&self) -> impl Iterator<Item = Goal> {
         let others = self.also.iter().map(|also| Goal {
             block: also.block.unwrap_or(self.block),
+            ranks: also.ranks.or(self.ranks),
             n: also.n,
             rows: also.rows,
             cols: also.cols,
@@ -311,7 +321,7 @@ impl Exercise {
 
     /// Returns whether a lab can show its runs: labs compare whole numbers.
     pub fn has_lab(&self) -> bool {
-        self.types.contains(&Type::I32)
+        self.types.contains(&Type::I32) && self.ranks.is_empty()
     }
 
     /// Returns whether it asks for the place of an element, of which there may be several as good.
@@ -350,6 +360,28 @@ impl Exercise {
         Ok(())
     }
 
+    /// Checks for contradictions in the description of a kernel on several ranks.
+    fn check_ranks(&self) -> Result<()> {
+        let (id, of_goals) = (&self.id, self.goals.iter().flat_map(Goal::runs));
+        let mut of_goals = of_goals.peekable();
+        if self.ranks.is_empty() {
+            ensure!(of_goals.all(|goal| goal.ranks.is_none()), "{id}: a goal with ranks, and the exercise has none");
+            return Ok(());
+        }
+        let is_plain = self.launches == Launches::UntilOne && self.state_words == 0 && self.lanes_per_row.is_none();
+        ensure!(
+            is_plain && self.tree.is_none() && !self.cooperative && self.op == Op::Sum,
+            "{id}: a kernel on ranks adds up their arrays: leave launches, state_words, lanes_per_row, tree, cooperative and op out"
+        );
+        check_each_rank(&self.ranks, &self.types).with_context(|| id.clone())?;
+        for goal in of_goals {
+            let is_sized = goal.n.is_some() && (goal.each_warp.is_some() || !goal.counters.is_empty());
+            ensure!(is_sized, "{id}: goal {}: over ranks give n, and counters or each_warp", goal.name);
+            check_each_rank(goal.ranks.as_slice(), &[]).with_context(|| format!("{id}: goal {}", goal.name))?;
+        }
+        Ok(())
+    }
+
     /// Checks for contradictions in the file.
     pub(super) fn check(&self) -> Result<()> {
         ensure!(!self.types.is_empty(), "{}: no types: give i32 at least", self.id);
@@ -367,6 +399,7 @@ impl Exercise {
             goal.check(self.lanes_per_row.is_some()).with_context(|| self.id.clone())?;
         }
         self.check_rows()?;
+        self.check_ranks()?;
         for wrong in &self.wrong {
             ensure!(is_name(&wrong.name), "wrong `{}`: it has lower-case letters, digits and hyphens", wrong.name);
             let is_goal = self.goals.iter().any(|goal| goal.name == wrong.reason);
@@ -381,6 +414,13 @@ impl Exercise {
         }
         Ok(())
     }
+}
+
+/// Checks that there can be so many ranks, and that they add these types.
+pub(super) fn check_each_rank(ranks: &[u32], types: &[Type]) -> Result<()> {
+    ensure!(ranks.iter().all(|ranks| (2..=RANKS_MAX).contains(ranks)), "ranks are 2 to {RANKS_MAX}");
+    ensure!(types.iter().all(|ty| matches!(ty, Type::I32 | Type::F32)), "ranks add i32 or f32");
+    Ok(())
 }
 
 /// Returns whether it can be the name of a file, and be typed.
