@@ -67,7 +67,7 @@ pub(crate) fn run<T: Element>(
     let group = group(peers, problem).map_err(device::Error::from)?.with_routes(&[variant.route]);
     let mut arrays = Arrays::<T>::new(peers, &group, problem)?;
     let launches = arrays.launches(&group, variant, problem)?;
-    let kernel = kernel(&group, variant);
+    let kernel = variant.kernel(&group);
     let row = |calls: usize| rows(modules, &kernel, &launches, calls);
     let reports = peers.launch(&row(CALLS))?;
     let mut verdict = arrays.judge(peers, problem)?;
@@ -87,14 +87,6 @@ pub(crate) fn run<T: Element>(
     }
     let geometry = launches[0][0].geometry;
     Ok(Run { variant, geometry, verdict, counters, report, time })
-}
-
-/// The kernel's entry in the PTX.
-fn kernel(group: &Group, variant: &Variant) -> String {
-    match variant.announced {
-        None => group.kernel(variant.route),
-        Some(_) => format!("{}_{}", variant.name, group.ty()),
-    }
 }
 
 /// So many calls of each rank, from the first launch to the last and again.
