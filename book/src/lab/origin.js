@@ -182,7 +182,7 @@
             const { variant, buffers } = this.model;
             if (variant.type !== "f32" || isKnown || shown === null) return shown;
             const buffer = buffers.find((one) => cell >= one.first && cell < one.first + one.len);
-            const holdsFloats = buffer && (buffer.name === "state" || buffer.name.startsWith("sums"));
+            const holdsFloats = buffer && /^(state$|sums|words_)/.test(buffer.name);
             return holdsFloats ? lab.float(shown) : shown;
         }
         #write(index, step, lane, cell, value, shown) {

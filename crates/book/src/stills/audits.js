@@ -4,7 +4,7 @@
     const lab = reductionLab;
     // Single instructions are read in a browser, which is faster.
     const GRAINS = ["round", "line"];
-    const opened = (slug, variant, { n, block, grid }, schedule) => lab.open({ slug, v: variant.name, n, b: block, g: grid || null, s: schedule, at: "end" });
+    const opened = (slug, variant, { n, block, grid, ranks }, schedule) => lab.open({ slug, v: variant.name, n, b: block, g: grid || null, r: ranks, s: schedule, at: "end" });
     const runs = (slug) => {
         const { variants, opening } = lab.dataOf(slug);
         const variant = variants.find(({ name }) => name === opening.variant);

@@ -233,7 +233,11 @@ mod tests {
                 let launches = case["launches"].as_array().unwrap();
                 let calls = case["calls"].as_u64().unwrap() * case["ranks"].as_u64().unwrap();
                 assert_eq!((launches.len() as u64, case["results"].as_array().unwrap().len() as u64), (calls, calls));
-                assert!(launches.iter().all(|launch| ptx.has(launch["kernel"].as_str().unwrap())), "{}", variant["name"]);
+                assert!(
+                    launches.iter().all(|launch| ptx.has(launch["kernel"].as_str().unwrap())),
+                    "{}",
+                    variant["name"]
+                );
             }
         }
     }
