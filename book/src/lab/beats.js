@@ -140,6 +140,10 @@
         const launch = launches[chosen.shown];
         return chosen.ranks ? { ...launch, faults: launches.flatMap(({ faults }) => faults) } : launch;
     };
+    // An instruction of an assembly statement is told by the line that calls it: its own are operands.
+    const linesOfCalls = (source, told, code) => code.forEach((one, pc) => {
+        if (/^\s*(:|asm\b)/.test(source[one.line - 1] || "") && told[pc].calls.length) [one.line] = told[pc].calls;
+    });
     // The arrays of ranks: which word is whose, which ones the run touches, and who writes into each.
     const ranksOf = (model) => {
         const arrays = model.buffers.map(({ name }) => lab.rankArray(name));
@@ -173,6 +177,7 @@
         };
         const trace = launch.trace;
         const code = trace.code.map((one) => lab.instruction(one, intern));
+        if (chosen.ranks) linesOfCalls(data.files[variant.source].split("\n"), trace.code, code);
         const recorded = answer.recorded || lab.unpack(answer.words, trace.steps);
         const model = { data, variant, chosen, answer, launch, trace, code, recorded, words: answer.words, n: lab.inputs(chosen), numberOf: intern };
         for (const step of recorded) ({ isFloat: step.isFloat, isDouble: step.isDouble } = code[step.pc]);

@@ -276,7 +276,7 @@
             const count = isShown ? at - shown.from : this.#count(steps, view.time);
             if (count === 0) return "notStarted";
             const isSpinning = ({ looks, isOver }) => isPast(looks[0]) && (!isOver || !isPast(looks[looks.length - 1]));
-            if (spins.some(isSpinning)) return "spins";
+            if (this.model.chosen.ranks ? lab.rankWaits(this, block, isPast) : spins.some(isSpinning)) return "spins";
             if (count === steps.length) return "done";
             return (isShown ? this.model.steps[at - 1] : steps[count - 1]).waits ? "waits" : "runs";
         }

@@ -5,27 +5,29 @@
     const lab = reductionLab;
     const { text } = lab;
     const COLUMNS = 32;
+    // Between the last column and the frame.
+    const PAD = 7;
     const ROWS = [[20, 17], [36, 13], [72, 8], [Infinity, 5]];
     const GLYPHS = { notStarted: "", runs: "▸", waits: "‖", spins: "↻", done: "✓" };
 
     // Words of an array that the run touches, cut where a gap is, or a part that another rank writes begins.
     const touchedRows = (model, buffer, columns) => {
         const isWhole = model.arrayOf(buffer.first).what === "in" || model.arrayOf(buffer.first).what === "out";
+        const isCut = /^(stage|words)$/.test(model.arrayOf(buffer.first).what);
         const cells = [];
         for (let cell = buffer.first; cell < buffer.first + buffer.len; cell += 1) if (isWhole || model.touched.has(cell)) cells.push(cell);
         const rows = [];
         for (const cell of cells) {
             const last = rows[rows.length - 1];
-            const goesOn = last && last[last.length - 1] === cell - 1 && last.length < columns && (isWhole || model.sender(last[0]) === model.sender(cell));
+            const goesOn = last && last[last.length - 1] === cell - 1 && last.length < columns && (!isCut || model.sender(last[0]) === model.sender(cell));
             if (goesOn) last.push(cell);
             else rows.push([cell]);
         }
         return rows;
     };
     // Rows of each rank: arrays in the order in which data goes through them.
-    const rowsOf = (model) => {
-        const { ranks, n } = model.chosen;
-        const columns = Math.min(COLUMNS, n);
+    const rowsOf = (model, columns) => {
+        const { ranks } = model.chosen;
         const ORDER = ["in", "stage", "words", "flags", "out"];
         return Array.from({ length: ranks }, (_, rank) => ORDER.flatMap((what) => model.buffers.flatMap((buffer) => {
             const array = model.arrayOf(buffer.first);
@@ -37,12 +39,12 @@
     class RankStage extends lab.Stage {
         arrange(model, width) {
             const narrow = width < 520;
-            const label = narrow ? 44 : 108;
-            const columns = Math.min(COLUMNS, model.chosen.n);
-            const gap = columns === COLUMNS ? (narrow ? 2 : 5) : 0;
-            const column = (width - label - 1 - (columns / 8 - 1) * gap) / columns;
+            const label = narrow ? 44 : 114;
+            const columns = Math.min(narrow ? COLUMNS / 2 : COLUMNS, model.chosen.n);
+            const gap = columns > 8 ? (narrow ? 2 : 5) : 0;
+            const column = (width - label - PAD - (columns / 8 - 1) * gap) / columns;
             const x = (k) => label + k * column + Math.floor(k / 8) * gap;
-            const panels = (model.rankRows ||= rowsOf(model));
+            const panels = ((model.rankRows ||= new Map()).get(columns) || model.rankRows.set(columns, rowsOf(model, columns)).get(columns));
             const all = panels.reduce((sum, rows) => sum + rows.length, 0);
             const height = Math.min(narrow ? 13 : 99, ROWS.find(([most]) => all <= most)[1]);
             const laneHeight = height < 8 ? 8 : height;
@@ -118,11 +120,11 @@
         // Lanes are 32 also where an array has fewer numbers.
         laneBox(k) {
             const { layout: l } = this;
-            const w = (l.width - l.label - 1) / 32;
+            const w = (l.width - l.label - PAD) / 32;
             return l.columns === 32 ? [l.x(k) + 0.5, l.column - 1] : [l.label + k * w + 0.5, w - 1];
         }
         #row({ what, call, cells, isFirst, sender, y }) {
-            const { layout: l, model } = this;
+            const { layout: l } = this;
             const name = what === "flags" ? text("rankFlags") : sender !== null && sender !== undefined ? text(l.narrow ? "rankFromShort" : "rankFrom", { name: what, rank: sender }) : call ? text("rankOfCall", { name: what, call }) : what;
             if (isFirst || (sender !== null && l.rowHeight > 8)) this.label(name, l.label - 6, y + l.rowHeight / 2, "right");
             cells.forEach((cell, k) => {
@@ -131,7 +133,6 @@
                 else this.cellBox(cell, x, y, l.column - 1, l.rowHeight - 2);
             });
             if (what === "flags" && l.rowHeight > 8) this.label(text("rankFlagsFrom"), l.x(cells.length) + 6, y + l.rowHeight / 2, "left");
-            void model;
         }
         #input(cell, x, y) {
             const { layout: l, view, colours } = this;

@@ -50,8 +50,6 @@
     // ---- What happens between ranks.
 
     const list = (ranks) => (ranks.length === 1 ? text("rankName", { rank: ranks[0] }) : text("rankNames", { ranks: lab.list(ranks.map(String)) }));
-    // Whether inputs are in what was written.
-    const inputsIn = (model, version) => model.replay.values.inputs[model.replay.versions.value[version]] > 0;
     const ranksOf = (entries) => [...new Set(entries)].sort((a, b) => a - b);
 
     // A store: [kind, values] of its event, or null.
@@ -61,34 +59,44 @@
         const owners = ranksOf(step.writes.map(({ cell }) => model.arrayOf(cell).rank));
         const values = { count: step.writes.length, to: list(owners) };
         const isOwn = owners.length === 1 && owners[0] === own;
-        if (first.what === "flags") return ["sets", { ...values, to: list(owners.filter((rank) => rank !== own).concat(owners.length === 1 && isOwn ? own : [])), value: model.replay.versions.shown[step.writes[0].version] }];
+        if (first.what === "flags") {
+            // One of the flags lies with the rank itself, which tells it nothing.
+            const others = owners.filter((rank) => rank !== own);
+            return others.length ? ["sets", { count: others.length, to: list(others), value: model.replay.versions.shown[step.writes[0].version] }] : null;
+        }
         if (first.what === "stage" || first.what === "words") return [isOwn ? "leaves" : first.what === "words" ? "sends" : "pushes", values];
         if (first.what === "out") return [isOwn ? "results" : "gives", values];
         return null;
     };
-    // Ranks whose flag a look finds not yet there: their lanes look again.
-    const missing = (step, own) => {
-        const { spin, i } = step.look;
-        const again = spin.looks[i + 1]?.active ?? (spin.isOver ? 0 : step.active);
-        return ranksOf(step.reads.filter(({ lane }) => (again >>> lane) & 1).map(({ lane }) => lane).filter((rank) => rank !== own));
+    // Marks the looks that are in vain: the same lane looks at the same word again later, by the same instruction.
+    const markLooks = (model) => {
+        const later = new Set();
+        for (const step of model.recorded.toReversed()) {
+            if (model.code[step.pc].kind !== "load") continue;
+            const key = ({ lane, cell }) => `${step.block}|${step.warp}|${lane}|${step.pc}|${cell}`;
+            const looks = step.reads.filter(({ cell }) => /^(flags|words)$/.test(model.arrayOf(cell)?.what));
+            step.inVain = looks.filter((read) => later.has(key(read)));
+            looks.forEach((read) => later.add(key(read)));
+        }
     };
-    const flagsOf = (step, own) => {
-        const isAgain = step.look && (step.look.i < step.look.spin.looks.length - 1 || !step.look.spin.isOver);
-        const waits = isAgain ? missing(step, own) : [];
-        const come = ranksOf(step.reads.map(({ lane }) => lane).filter((rank) => rank !== own && !waits.includes(rank)));
+    // A flag lies at the place of the rank that sets it.
+    const flagsOf = (model, step, own, waited) => {
+        const from = (reads) => ranksOf(reads.map(({ cell }) => cell - model.bufferOf(cell).first)).filter((rank) => rank !== own);
+        const waits = from(step.inVain);
+        const come = from(step.reads).filter((rank) => !waits.includes(rank));
         if (waits.length) return ["waits", { from: list(waits) }];
-        return come.length ? [step.look ? "comes" : "there", { from: list(come) }] : null;
+        return come.length ? [waited ? "comes" : "there", { from: list(come), count: come.length }] : null;
     };
-    const loadOf = (model, step, own) => {
+    const loadOf = (model, step, own, waited) => {
         const first = step.reads[0] && model.arrayOf(step.reads[0].cell);
         if (!first) return null;
-        if (first.what === "flags") return flagsOf(step, own);
+        if (first.what === "flags") return flagsOf(model, step, own, waited);
         const values = { count: step.reads.length, from: list([first.rank]) };
         if (first.what === "words") {
             // Words of one peer lie together: which, says who writes there.
             const from = model.sender(step.reads[0].cell);
-            const there = step.reads.filter(({ version }) => inputsIn(model, version)).length;
-            return there < step.reads.length ? ["waitsWords", { from: list([from]), count: step.reads.length - there }] : ["receives", { from: list([from]), count: there }];
+            const again = step.inVain.length;
+            return again ? ["waitsWords", { from: list([from]), count: again }] : ["receives", { from: list([from]), count: step.reads.length }];
         }
         if (first.rank !== own && (first.what === "stage" || first.what === "in")) return ["reads", { ...values, name: first.what }];
         if (first.what !== "stage") return null;
@@ -101,6 +109,7 @@
     lab.rankEvents = (between, tell) => {
         const { model } = between;
         const last = new Map();
+        markLooks(model);
         for (const step of model.recorded) {
             const one = between.of[step.block];
             const { rank: own } = lab.rankOf(model.chosen, step.block);
@@ -109,7 +118,7 @@
                 tell("starts", step, { place: between.started });
             }
             const { kind } = model.code[step.pc];
-            const found = kind === "store" ? storeOf(model, step, own) : kind === "load" ? loadOf(model, step, own) : null;
+            const found = kind === "store" ? storeOf(model, step, own) : kind === "load" ? loadOf(model, step, own, last.get(step.block)?.kind === "waits") : null;
             if (!found) continue;
             const [name, values] = found;
             const key = `${name}|${values.from || ""}|${values.to || ""}|${model.code[step.pc].line}`;
@@ -118,17 +127,20 @@
             const isSame = before && before.key === key && between.events[between.events.length - 1] === before;
             if (isSame) {
                 Object.assign(before, { index: step.index, time: step.time });
-                before.looks += 1;
-                if (!name.startsWith("waits")) before.values.count += values.count ?? 0;
-                before.values.looks = before.looks;
+                before.steps.push(step);
+                if (!name.startsWith("waits") && name !== "sets") before.values.count += values.count;
+                before.values.looks = before.steps.length;
             } else {
                 const event = tell(name, step, { ...values, looks: 1 });
-                Object.assign(event, { key, looks: 1 });
+                Object.assign(event, { key, steps: [step] });
                 last.set(step.block, event);
                 if (MARKS[name]) one.marks.push({ time: step.time, index: step.index, key: MARKS[name], values });
             }
         }
     };
+
+    // Whether a rank waits: its last look was in vain.
+    lab.rankWaits = (between, block, isPast) => /^waits/.test(between.events.findLast((event) => event.block === block && event.steps && isPast(event.steps[0]))?.kind);
 
     // Moments by their names.
     const NAMED = {

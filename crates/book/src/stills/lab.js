@@ -32,6 +32,7 @@
     // The picture in words, from the same steps.
     const described = (figure, steps) => {
         const { model, chosen, shown } = figure;
+        figure.view.seek(figure.at);
         const sentences = [];
         const busy = new Map();
         for (const step of steps) if (step.reads.length || step.writes.length || step.sources) busy.set(step.warp, (busy.get(step.warp) || 0) | (step.reach || step.active));
