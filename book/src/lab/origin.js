@@ -168,7 +168,8 @@
                 code.reads.forEach((register, place) => {
                     const cell = this.#cell(step, access, lane, place * code.bytes);
                     const value = this.#row(step, register)[lane];
-                    const shown = place === 0 ? lab.valueOf(this.model, step, lane) : this.#holds(step, register, lane);
+                    const held = this.#holds(step, register, lane);
+                    const shown = held !== null || place > 0 ? held : lab.valueOf(this.model, step, lane);
                     this.#write(index, step, lane, cell, value, this.#told(shown, cell, step.isFloat || step.isDouble));
                 });
                 if (code.reads.length === 0) {

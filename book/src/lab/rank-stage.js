@@ -32,7 +32,7 @@
         return Array.from({ length: ranks }, (_, rank) => ORDER.flatMap((what) => model.buffers.flatMap((buffer) => {
             const array = model.arrayOf(buffer.first);
             if (!array || array.rank !== rank || array.what !== what) return [];
-            return touchedRows(model, buffer, columns).map((cells, row) => ({ what, call: array.call, cells, isFirst: row === 0, sender: what === "stage" || what === "words" ? model.sender(cells[0]) : null }));
+            return touchedRows(model, buffer, columns).map((cells, row, rows) => ({ what, call: array.call, cells, isFirst: row === 0 || (what !== "in" && what !== "out" && model.sender(cells[0]) !== model.sender(rows[row - 1][0])), sender: what === "stage" || what === "words" ? model.sender(cells[0]) : null }));
         })));
     };
 
@@ -126,7 +126,7 @@
         #row({ what, call, cells, isFirst, sender, y }) {
             const { layout: l } = this;
             const name = what === "flags" ? text("rankFlags") : sender !== null && sender !== undefined ? text(l.narrow ? "rankFromShort" : "rankFrom", { name: what, rank: sender }) : call ? text("rankOfCall", { name: what, call }) : what;
-            if (isFirst || (sender !== null && l.rowHeight > 8)) this.label(name, l.label - 6, y + l.rowHeight / 2, "right");
+            if (isFirst) this.label(name, l.label - 6, y + l.rowHeight / 2, "right");
             cells.forEach((cell, k) => {
                 const x = l.x(k) + 0.5;
                 if (what === "in") this.#input(cell, x, y);
@@ -158,13 +158,16 @@
                     const isProblem = Boolean(step.fault && (step.faultLanes >>> lane) & 1);
                     flows.push({ kind, isProblem, crosses: to.rank !== own, x0: x + w / 2, y0: isAbove ? laneTop : laneTop + l.laneHeight - 2, x1: l.x(to.k) + l.column / 2, y1: isAbove ? to.y + l.rowHeight - 2 : to.y });
                 };
-                step.reads.forEach(add("read"));
-                step.writes.forEach(add("write"));
+                // One line for what a lane moves at once.
+                const ofLanes = (entries) => entries.filter(({ lane }, at) => at === 0 || entries[at - 1].lane !== lane);
+                ofLanes(step.reads).forEach(add("read"));
+                ofLanes(step.writes).forEach(add("write"));
             }
+            const strong = flows.length > 128 ? 0.35 : flows.length > 40 ? 0.6 : 0.9;
             for (const { kind, isProblem, crosses, x0, y0, x1, y1 } of flows.slice(-512)) {
                 const colour = isProblem ? colours.problem : kind === "write" ? colours.write : colours.read;
                 const ends = kind === "write" ? [x0, y0, x1, y1] : [x1, y1, x0, y0];
-                this.curve(...ends, colour, crosses || isProblem ? 1.6 : 1, isProblem ? [4, 3] : kind === "write" ? [5, 2] : null, crosses || isProblem ? 0.9 : 0.3);
+                this.curve(...ends, colour, crosses || isProblem ? 1.6 : 1, isProblem ? [4, 3] : kind === "write" ? [5, 2] : null, isProblem ? 1 : crosses ? strong : 0.3);
                 if (this.moving !== null) this.token(...ends, colour, this.moving);
             }
         }

@@ -52,12 +52,20 @@
     const list = (ranks) => (ranks.length === 1 ? text("rankName", { rank: ranks[0] }) : text("rankNames", { ranks: lab.list(ranks.map(String)) }));
     const ranksOf = (entries) => [...new Set(entries)].sort((a, b) => a - b);
 
+    // Whether a sum that is written is what it should be.
+    const isRight = (model, { cell, version }) => {
+        const { name, first } = model.bufferOf(cell);
+        const sums = (model.sums ||= lab.sumsOfRanks(model.chosen))[model.chosen.results.indexOf(name)];
+        return Object.is(sums[cell - first], model.replay.versions.shown[version]);
+    };
+
     // A store: [kind, values] of its event, or null.
     const storeOf = (model, step, own) => {
         const first = step.writes[0] && model.arrayOf(step.writes[0].cell);
         if (!first) return null;
         const owners = ranksOf(step.writes.map(({ cell }) => model.arrayOf(cell).rank));
         const values = { count: step.writes.length, to: list(owners) };
+        if (first.what === "out") values.wrong = step.writes.filter((write) => !isRight(model, write)).length;
         const isOwn = owners.length === 1 && owners[0] === own;
         if (first.what === "flags") {
             // One of the flags lies with the rank itself, which tells it nothing.
@@ -129,6 +137,7 @@
                 Object.assign(before, { index: step.index, time: step.time });
                 before.steps.push(step);
                 if (!name.startsWith("waits") && name !== "sets") before.values.count += values.count;
+                if (values.wrong !== undefined) before.values.wrong += values.wrong;
                 before.values.looks = before.steps.length;
             } else {
                 const event = tell(name, step, { ...values, looks: 1 });
@@ -148,7 +157,10 @@
         remote: ["pushes", "reads", "sends", "gives"], takes: ["reads", "takes", "receives"], result: ["results", "gives"],
     };
     lab.rankNamed = (between, name, launch) => {
-        const kinds = NAMED[name];
+        const shows = ({ steps, values }) => values.wrong > 0 || steps?.some(({ fault }) => fault);
+        const telling = (name === "fault" || name === "poster") && (between.events.find(({ steps }) => steps?.some(({ fault }) => fault)) || between.events.find(shows));
+        if (telling) return telling;
+        const kinds = NAMED[name === "poster" ? "waits" : name];
         if (!kinds) return null;
         const found = between.events.filter((event) => kinds.includes(event.kind) && (launch === null || launch === undefined || event.block === launch));
         if (!kinds.includes("waits")) return found[name === "result" ? found.length - 1 : 0] || null;
@@ -157,10 +169,11 @@
             && !between.events.some((flag) => flag.block === other.block && flag.kind === "sets" && flag.time < event.time));
         return found.find(isOnItsWay) || found[0] || null;
     };
-    lab.rankSentence = (between, { kind, block, index, values }) => {
+    lab.rankSentence = (between, { kind, block, steps, values }) => {
         const { model } = between;
-        const step = model.steps[index];
-        if (step.fault) return lab.say(model, [step]);
-        return { text: text(`rank_${kind}`, { ...values, who: lab.rankBegins(model.chosen, block) }) };
+        const faulty = steps?.find(({ fault }) => fault);
+        if (faulty) return lab.say(model, [faulty]);
+        const said = text(`rank_${kind}`, { ...values, who: lab.rankBegins(model.chosen, block) });
+        return values.wrong ? { text: said, more: text("rankWrongHere", values), isProblem: true } : { text: said };
     };
 })();

@@ -279,7 +279,8 @@
     const readRankEvent = (figure, event, words, wrong) => {
         const { ranks, calls } = figure.chosen;
         const own = event.block % ranks;
-        if (figure.model.steps[event.index].fault) return [];
+        // What a fault says is the simulator's own sentence.
+        if (event.steps?.some(({ fault }) => fault)) return [];
         const begin = `Rank ${own}${calls > 1 ? ` in call ${Math.floor(event.block / ranks) + 1}` : ""} `;
         if (!words.startsWith(begin)) return wrong(`it is ${begin}`);
         if (event.kind === "starts") return [];

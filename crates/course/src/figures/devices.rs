@@ -25,8 +25,11 @@ const CALLS: u64 = 2;
 const ROUNDED: (u64, u32, u32) = (8, 32, 4);
 /// Element of rank 0 where sums are rounded, and those of all others: floats from here on are even.
 const LARGE: [u64; 2] = [1 << 24, 1];
-/// First view.
-const OPENING: (&str, u64, u32, u32) = ("one_shot_push", 32, 32, 2);
+/// Schedules under which a wrong kernel leaves a wrong sum: such a kernel opens with its own.
+const TELLING: [(&str, &str); 3] =
+    [("reused", "independent:0"), ("overwritten", "independent:3"), ("arrival", "independent:1")];
+/// First view: variant, elements, threads, ranks, and a schedule under which a rank waits while its peer has written and has not said so.
+const OPENING: (&str, u64, u32, u32, &str) = ("one_shot_push", 32, 32, 2, "independent:25");
 
 /// The data of the lab, and the request of its opening.
 ///
@@ -44,18 +47,18 @@ pub fn lab(root: &Path) -> Result<(Value, Value)> {
         let kernels = BTreeSet::from([kernel.as_str()]);
         let ptx = only(&whole, &kernels);
         let names = names(&ptx_name, &ptx, &kernels, &source, &text)?;
+        let telling = TELLING.iter().find(|(name, _)| *name == variant.name).map(|(_, schedule)| schedule);
         variants.push(json!({
-            "name": variant.name, "type": Type::F32.name(), "op": Op::Sum.name(), "idea": variant.idea, "limit": variant.limit,
+            "name": variant.name, "schedule": telling, "type": Type::F32.name(), "op": Op::Sum.name(), "idea": variant.idea, "limit": variant.limit,
             "source": source, "announced": variant.announced.map(Announced::name), "names": names, "others": [], "resident": null,
             "ptx": { "name": ptx_name, "text": ptx },
             "cases": cases.iter().map(|case| case.json(&kernel)).collect::<Result<Vec<_>>>()?,
         }));
     }
-    let (name, n, block, ranks) = OPENING;
+    let (name, n, block, ranks, schedule) = OPENING;
     let opened = variants.iter().find(|variant| variant["name"] == name).context("the opening's variant")?;
     let is_opened = |case: &&Value| case["n"] == n && case["block"] == block && case["ranks"] == ranks;
     let case = opened["cases"].as_array().into_iter().flatten().find(is_opened).context("the opening's case")?;
-    let schedule = "independent";
     let request = request(&opened["ptx"], case, schedule);
     let data = json!({
         "slug": OVER_DEVICES, "title": ch14_all_reduce::TITLE, "before": null, "variants": variants,
