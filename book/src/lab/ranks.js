@@ -11,6 +11,7 @@
     // The rank of a launch, and the call, from 1; 0 where there is only one.
     lab.rankOf = ({ ranks, calls }, launch) => ({ rank: launch % ranks, call: calls > 1 ? Math.floor(launch / ranks) + 1 : 0 });
     const named = (key, chosen, launch) => {
+        if (!chosen.ranks) return "";
         const { rank, call } = lab.rankOf(chosen, launch);
         return text(call ? `${key}Call` : key, { rank, call });
     };

@@ -408,6 +408,7 @@
         rankGoes: "goes on",
         rankResults: "has results",
         rankWrong: "{wrong} of {count} sums wrong",
+        rankMadeOf: "{name}: {total} of {who}, and where from",
         rankWrongHere: "{wrong} of them wrong ✗",
         rankSeedsHead: "{count} runs of this program on the same numbers: {right} with right sums, {wrong} with wrong ones; the simulator found a fault in {faulty}.",
         startRanks: "{who} is about to start: {threads} threads, and {count} numbers of its own, which are to be added to those of the other ranks, place by place. Press Play, or go step by step.",

@@ -222,11 +222,11 @@
         const problems = [];
         const all = touched(figure, steps);
         const told = (what) => problems.push(`"${words}": ${what}`);
-        const store = steps.findLast((step) => /\bst\.|st\.global/.test(figure.model.trace.code[step.pc].text));
+        const stores = steps.filter((step) => /\bst\.|st\.global/.test(figure.model.trace.code[step.pc].text));
         const { op = "sum", type } = figure.chosen;
         const beat = {
             figure, steps, all, told, source: figure.data.files[figure.variant.source].split("\n"), writers: writersOf(figure, steps), exact: type !== "f32" && !figure.model.isRacy,
-            extreme: op === "min" ? Math.min : Math.max, stored: (value) => { const last = store && store.writes[0]; return Boolean(last) && lab.number(figure.model.replay.versions.shown[last.version]) === value; },
+            extreme: op === "min" ? Math.min : Math.max, stored: (value) => stores.some(({ writes }) => writes.some(({ version }) => lab.number(figure.model.replay.versions.shown[version]) === value)),
         };
         let rest = words;
         while (rest) {
