@@ -22,7 +22,7 @@
             const [, wanted] = element.dataset.lab.split("/");
             const { variant, n, block, grid, ranks, grain = "round", at = "poster" } = data.opening;
             // A variant may have a schedule of its own, under which it shows what it does.
-            const { schedule = data.opening.schedule } = data.variants.find((one) => one.name === (wanted || variant)) || {};
+            const schedule = data.variants.find((one) => one.name === (wanted || variant))?.schedule ?? data.opening.schedule;
             this.opening = { variant: wanted || variant, n, block, grid, ranks, schedule, grain, at, shownBlock: null, lane: "", given: null, type: "i32", op: "sum" };
             if (!this.follow(true, location.hash)) this.open(this.opening, false);
         }

@@ -233,7 +233,7 @@
         const open = (wanted) => figure.open(wanted);
         const row = data.isTrace ? [text("recorded", { kernel: variant.name, schedule, blocks: chosen.launches[0].grid[0], threads: chosen.block })] : [
             select("kernel", data.variants.map((one) => [one.name, `${one.announced || one.harm ? "✗ " : ""}${one.name}`]), variant.name, (name) => open({ variant: name })),
-            ...kindChoice(figure, "op", ["sum", "min", "max"], text(chosen.op && chosen.elements ? "reads" : `op_${figure.kind.op}`)),
+            ...kindChoice(figure, "op", ["sum", "min", "max"], text(chosen.op && chosen.elements && !chosen.ranks ? "reads" : `op_${figure.kind.op}`)),
             select("n", sizes.map((n) => [n, lab.number(n)]), chosen.n, (n) => open({ n: Number(n) })),
             text(chosen.given ? "own" : chosen.fill !== undefined ? "filled" : chosen.n <= 4096 && !chosen.elements?.some((one) => one < 1 || one > 9) ? "digits" : "bytes", { fill: chosen.fill }),
             ...(chosen.ranks ? [text("rankOn"), select("ranks", ranks.map((count) => [count, text("rankCount", { ranks: count })]), chosen.ranks, (count) => open({ ranks: Number(count) }))] : []),

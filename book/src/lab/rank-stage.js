@@ -46,7 +46,7 @@
             const x = (k) => label + k * column + Math.floor(k / 8) * gap;
             const panels = ((model.rankRows ||= new Map()).get(columns) || model.rankRows.set(columns, rowsOf(model, columns)).get(columns));
             const all = panels.reduce((sum, rows) => sum + rows.length, 0);
-            const height = Math.min(narrow ? 13 : 99, ROWS.find(([most]) => all <= most)[1]);
+            const height = Math.min(narrow ? 15 : 99, ROWS.find(([most]) => all <= most)[1]);
             const laneHeight = height < 8 ? 8 : height;
             const places = new Map();
             let top = 0;

@@ -159,7 +159,7 @@
     };
     lab.rankNamed = (between, name, launch) => {
         const shows = ({ steps, values }) => values.wrong > 0 || steps?.some(({ fault }) => fault);
-        const telling = (name === "fault" || name === "poster") && (between.events.find(({ steps }) => steps?.some(({ fault }) => fault)) || between.events.find(shows));
+        const telling = (name === "fault" || name === "poster") && between.events.find(shows);
         if (telling) return telling;
         const kinds = NAMED[name === "poster" ? "waits" : name];
         if (!kinds) return null;

@@ -9,7 +9,7 @@ for (const [width, colorScheme] of [[1280, "light"], [390, "dark"]]) {
     page.on("pageerror", (e) => console.log("error:", e.stack));
     await page.goto(`${pathToFileURL(`${site}/ch14-all-reduce.html`)}${hash}`);
     await page.locator(".lab").first().scrollIntoViewIfNeeded();
-    await page.waitForFunction(() => document.querySelector(".lab .lab-say")?.textContent && !document.querySelector(".lab[aria-busy]"), null, { timeout: 40000 });
+    await page.waitForFunction(() => document.querySelector(".lab .lab-say")?.textContent && !document.querySelector(".lab[aria-busy]"), null, { timeout: 20000 }).catch(async () => console.log("TIMEOUT", (await page.evaluate(() => document.querySelector(".lab").innerText)).slice(0, 400), await page.evaluate(() => String(document.querySelector(".lab").labFigure?.failure))));
     await page.waitForTimeout(500);
     if (process.argv[5]) { await page.evaluate(process.argv[5]); await page.waitForTimeout(1500); }
     console.log(width, await page.evaluate(() => document.querySelector(".lab-say").textContent), await page.evaluate(() => document.documentElement.scrollWidth - innerWidth));
