@@ -142,7 +142,7 @@
     };
     // An instruction of an assembly statement is told by the line that calls it: its own are operands.
     const linesOfCalls = (source, told, code) => code.forEach((one, pc) => {
-        if (/^\s*(:|asm\b)/.test(source[one.line - 1] || "") && told[pc].calls.length) [one.line] = told[pc].calls;
+        if (/^\s*(:|asm\b)/.test(source[one.line - 1] || "") && told[pc].calls.length) [one.line, ...one.calls] = told[pc].calls;
     });
     // The arrays of ranks: which word is whose, which ones the run touches, and who writes into each.
     const ranksOf = (model) => {

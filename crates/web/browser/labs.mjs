@@ -45,7 +45,7 @@ const opened = async (page) => {
 const settled = (page) => page.waitForTimeout(60);
 
 // One page in one look: it opens on something, steps, goes back, plays, and the keyboard alone does all of that.
-const look = async (page, slug, told) => {
+const look = async (page, slug, told, isAtLine = true) => {
     await page.goto(place(slug));
     await opened(page);
     if (await isBlank(page, "stage")) told("nothing is drawn on the stage");
@@ -66,7 +66,8 @@ const look = async (page, slug, told) => {
     await page.locator(".lab .lab-stage").focus();
     for (const key of ["2", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft", "1"]) await page.keyboard.press(key);
     await settled(page);
-    if ((await state(page)).at !== before.at) told("two lines forward and back by keyboard do not end where they began");
+    // A lab that opens on an event may open within a line.
+    if (isAtLine && (await state(page)).at !== before.at) told("two lines forward and back by keyboard do not end where they began");
     await page.keyboard.press("Home");
     await page.keyboard.press(" ");
     await page.waitForTimeout(700);
@@ -324,13 +325,13 @@ const rankMoments = [
     { hash: "v=one_shot_push&r=2&n=32&b=32&s=independent&grain=blocks&at=remote", say: /^Rank 0 writes 32 numbers into the memory of rank 1, over the link/ },
     { hash: "v=one_shot_pull&r=4&n=32&b=32&s=independent&grain=blocks&at=remote", say: /reads 32 numbers from the memory of rank \d/ },
     { hash: "v=low_latency&r=2&n=32&b=32&s=independent&grain=blocks&at=message", say: /finds 32 numbers from rank/ },
-    { hash: "v=two_shot_direct&r=4&n=100&b=32&s=independent:3&grain=blocks&at=flag", say: /sets 3 flags at ranks/ },
+    { hash: "v=two_shot_direct&r=4&n=100&b=32&s=independent&grain=blocks&at=flag", say: /sets 3 flags at ranks/ },
     { hash: "v=device_scope&r=2&n=32&b=32&s=independent&at=fault", say: /^✗ Global race/ },
 ];
 const ranks = async (page, told) => {
     let isAsked = false;
     page.on("request", (request) => { isAsked ||= request.url().endsWith("/lab/engine.js"); });
-    await look(page, "ch14-all-reduce", told);
+    await look(page, "ch14-all-reduce", told, false);
     await page.goto("about:blank");
     isAsked = false;
     await page.goto(place("ch14-all-reduce"));
