@@ -42,8 +42,8 @@ pub fn run(
 /// Launches of different kernels.
 pub fn join_traces(outcomes: &mut [Outcome], asked: Option<request::Trace>) -> Result<(), String> {
     let Some(asked) = asked.filter(|asked| asked.launches > 1) else {
-        let wanted = asked.map(|asked| asked.launch);
-        let others = outcomes.iter_mut().enumerate().filter(|&(at, _)| Some(at) != wanted);
+        let kept = asked.map(|asked| asked.launch);
+        let others = outcomes.iter_mut().enumerate().filter(|&(at, _)| Some(at) != kept);
         others.for_each(|(_, outcome)| outcome.trace = None);
         return Ok(());
     };
