@@ -401,6 +401,7 @@ for (const [colorScheme, width] of [["dark", 390], ["light", 1280]]) {
     views += 1;
     jobs.push(() => withPage("ch14-all-reduce", { colorScheme, viewport: { width, height: 900 } }, ranks));
 }
+jobs.push(() => withPage("ch14-all-reduce", { ...light, javaScriptEnabled: false }, (page, told) => still(page, place("ch14-all-reduce"), told)));
 for (const [width, height] of [[390, 844], [1280, 720]]) {
     const options = { ...light, viewport: { width, height } };
     jobs.push(() => withPage("first-kernel", options, (page, told) => firstKernel(page, place("first-kernel"), told)));

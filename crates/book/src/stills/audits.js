@@ -40,7 +40,7 @@
     });
     // Events between ranks have sentences of their own.
     const said = lab.rankSentence;
-    for (const [truth, lie] of [[/memory of rank 1/, "memory of rank 0"], [/(\d+) sums/, "7 sums"], [/none from rank 1/, "none from rank 0"]]) {
+    for (const [truth, lie] of [[/memory of rank \d/, "memory of rank 7"], [/\d+ sums/, "7 sums"], [/none from rank \d/, "none from rank 7"]]) {
         lab.rankSentence = (...event) => { const { text, ...rest } = said(...event); return { ...rest, text: text.replace(truth, lie) }; };
         noticed.push({ lie: `ch14-all-reduce: ${truth}`, found: lab.audit(first.get("ch14-all-reduce"), []).problems.length });
     }
