@@ -283,7 +283,7 @@
         }
         #name(block, isNarrow) {
             const { chosen } = this.between.model;
-            if (chosen.ranks) return isNarrow && chosen.calls === 1 ? `${block}` : lab.rankShort(chosen, block);
+            if (chosen.ranks) return lab.rankShort(chosen, block, isNarrow);
             return isNarrow ? `${block}` : text("oneBlock", { block });
         }
         // A bar for each turn of a block, thin where it only looks; marks where something goes between blocks.

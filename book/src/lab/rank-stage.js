@@ -125,7 +125,7 @@
         }
         #row({ what, call, cells, isFirst, sender, y }) {
             const { layout: l } = this;
-            const name = what === "flags" ? text("rankFlags") : sender !== null && sender !== undefined ? text(l.narrow ? "rankFromShort" : "rankFrom", { name: what, rank: sender }) : call ? text("rankOfCall", { name: what, call }) : what;
+            const name = what === "flags" ? text("rankFlags") : sender !== null && sender !== undefined ? text(l.narrow ? "rankFromShort" : "rankFrom", { name: what, rank: sender }) : call ? text(l.narrow ? "rankOfCallShort" : "rankOfCall", { name: what, call }) : what;
             if (isFirst) this.label(name, l.label - 6, y + l.rowHeight / 2, "right");
             cells.forEach((cell, k) => {
                 const x = l.x(k) + 0.5;

@@ -18,7 +18,7 @@
     // "rank 1", "Rank 1 in call 2".
     lab.rankName = (chosen, launch) => named("rankName", chosen, launch);
     lab.rankBegins = (chosen, launch) => named("rankBegins", chosen, launch);
-    lab.rankShort = (chosen, launch) => named("rankShort", chosen, launch);
+    lab.rankShort = (chosen, launch, isNarrow) => named(isNarrow ? "rankNarrow" : "rankShort", chosen, launch);
     // What a buffer's name says: `stage_1`, or of a call `in_1_2`.
     lab.rankArray = (name) => {
         const [, what, rank, call] = /^([a-z]+)_(\d+)(?:_(\d+))?$/.exec(name) || [];
