@@ -9,7 +9,7 @@
     if ((labs.length + ideas.length === 0 && !document.querySelector("[data-exercise]")) || /\/print\.html$/.test(location.pathname)) return;
     const root = typeof path_to_root === "string" ? path_to_root : "";
     const parts = [
-        "words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "does", "say", "stage", "timeline", "seeds", "ask", "compare", "registers", "resident", "input", "table",
+        "words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "does", "say", "ranks", "stage", "rank-stage", "timeline", "seeds", "ask", "compare", "registers", "resident", "input", "table",
         "blocks", "edit", "link", "open", "parts", "first", "figure", "idea", "idea-operator", "idea-rows", "idea-softmax", "idea-norm", "idea-accuracy",
     ];
     // `cargo course book` packs them into one script, and says so here.

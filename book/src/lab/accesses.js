@@ -82,7 +82,7 @@
             place.dataset.key = key;
             const made = (figure.made = lab.madeOf(model, shown.from, to, counted));
             const source = data.files[variant.source].split("\n");
-            const title = make("h4", "lab-title", { textContent: text("madeOf", { name: text(counted), total: made.total, block: shown.block }) });
+            const title = make("h4", "lab-title", { textContent: text(model.chosen.ranks ? "rankMadeOf" : "madeOf", { name: text(counted), total: made.total, block: shown.block, who: lab.rankName(model.chosen, shown.block) }) });
             const close = make("button", "lab-small", { type: "button", textContent: text("close") });
             close.addEventListener("click", () => lab.chooseCount(figure, counted));
             title.append(" ", close);

@@ -135,9 +135,41 @@
         return phases;
     };
 
+    // The launch that is shown; on several devices, all of them, with the faults of all.
+    const launchOf = (chosen, { json: { launches } }) => {
+        const launch = launches[chosen.shown];
+        return chosen.ranks ? { ...launch, faults: launches.flatMap(({ faults }) => faults) } : launch;
+    };
+    // An instruction of an assembly statement is told by the line that calls it: its own are operands.
+    const linesOfCalls = (source, told, code) => code.forEach((one, pc) => {
+        if (/^\s*(:|asm\b)/.test(source[one.line - 1] || "") && told[pc].calls.length) [one.line, ...one.calls] = told[pc].calls;
+    });
+    // The arrays of ranks: which word is whose, which ones the run touches, and who writes into each.
+    const ranksOf = (model) => {
+        const arrays = model.buffers.map(({ name }) => lab.rankArray(name));
+        model.bufferOf = (cell) => model.buffers.findLast((one) => one.first <= cell);
+        model.arrayOf = (cell) => (model.isOfBuffer(cell) ? arrays[model.buffers.indexOf(model.bufferOf(cell))] : undefined);
+        model.buffers.forEach((buffer, at) => { buffer.shown = lab.rankArrayName(arrays[at]); });
+        model.outputs = model.buffers.filter((_, at) => arrays[at].what === "out").flatMap(({ first, len, shown }) => Array.from({ length: len }, (_, i) => ({ cell: first + i, name: shown, i })));
+        model.resultCell = -1;
+    };
+    const sendersOf = (model) => {
+        const writers = new Map();
+        model.touched = new Set();
+        for (const { block, reads, writes } of model.recorded) {
+            for (const { cell } of writes) if (!writers.has(cell)) writers.set(cell, block);
+            for (const { cell } of [...reads, ...writes]) model.touched.add(cell);
+        }
+        // The rank that writes a word first, where the word is another's.
+        model.sender = (cell) => {
+            const writer = writers.has(cell) ? lab.rankOf(model.chosen, writers.get(cell)).rank : null;
+            return writer === model.arrayOf(cell)?.rank ? null : writer;
+        };
+    };
+
     // Builds everything that the figure shows of an answer. `block` is the block whose steps are shown.
     lab.model = (data, variant, chosen, answer) => {
-        const launch = answer.json.launches[chosen.shown];
+        const launch = launchOf(chosen, answer);
         const names = new Map();
         const intern = (name) => {
             if (!names.has(name)) names.set(name, names.size);
@@ -145,8 +177,9 @@
         };
         const trace = launch.trace;
         const code = trace.code.map((one) => lab.instruction(one, intern));
+        if (chosen.ranks) linesOfCalls(data.files[variant.source].split("\n"), trace.code, code);
         const recorded = answer.recorded || lab.unpack(answer.words, trace.steps);
-        const model = { data, variant, chosen, answer, launch, trace, code, recorded, words: answer.words, n: chosen.n, numberOf: intern };
+        const model = { data, variant, chosen, answer, launch, trace, code, recorded, words: answer.words, n: lab.inputs(chosen), numberOf: intern };
         for (const step of recorded) ({ isFloat: step.isFloat, isDouble: step.isDouble } = code[step.pc]);
         model.threads = trace.block[0];
         model.warps = Math.ceil(model.threads / 32);
@@ -157,6 +190,7 @@
         // Blocks may wait for each other: what is read is what was there when it was, so the run's own order counts.
         model.replay = new lab.Replay(model);
         model.recorded.forEach((step) => model.replay.step(step.index));
+        if (chosen.ranks) sendersOf(model);
         const end = ({ cell }) => model.replay.versions.value[model.replay.cells[cell]];
         model.replay.finish(model.outputs.map(end).filter(Boolean));
         // Words of shared memory, as places in a block's, that other blocks of the cluster reach.
@@ -215,6 +249,7 @@
     // The arrays that the launch writes, as cells with names: `out` is its second argument, any other holds what blocks leave each other.
     const COLUMNS = 24;
     const outputsOf = (model) => {
+        if (model.chosen.ranks) return ranksOf(model);
         const { args } = model.chosen.launches[model.chosen.shown];
         const given = args.filter((arg) => arg.includes("=&")).map((arg) => arg.split("=&")[1].split("+")[0]);
         // The second array is what a launch writes, but where the results are among its arguments.

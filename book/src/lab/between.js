@@ -127,7 +127,7 @@
     class Between {
         constructor(model) {
             const { grid, cluster } = model.chosen.launches[model.chosen.shown];
-            Object.assign(this, { model, count: grid[0], cluster: cluster ? cluster[0] : 1, events: [], brings: new Set() });
+            Object.assign(this, { model, count: model.chosen.ranks ? model.chosen.launches.length : grid[0], cluster: cluster ? cluster[0] : 1, events: [], brings: new Set() });
             this.of = Array.from({ length: this.count }, (_, block) => ({ block, steps: [], spins: [], partial: null, marks: [], seen: new Set() }));
             for (const step of model.recorded) this.of[step.block].steps.push(step);
             for (const one of this.of) {
@@ -135,7 +135,10 @@
                 markWaits(model, one.steps);
             }
             Object.assign(this, meetings(model), { arrived: new Map(), last: lastStores(model), started: 0 });
-            model.recorded.forEach((step) => this.#step(step));
+            if (model.chosen.ranks) {
+                this.cells = new Map();
+                lab.rankEvents(this, (kind, step, values) => this.#tell(kind, step, values));
+            } else model.recorded.forEach((step) => this.#step(step));
             this.#beats();
         }
         // Where beats end that show one event each.
@@ -273,7 +276,7 @@
             const count = isShown ? at - shown.from : this.#count(steps, view.time);
             if (count === 0) return "notStarted";
             const isSpinning = ({ looks, isOver }) => isPast(looks[0]) && (!isOver || !isPast(looks[looks.length - 1]));
-            if (spins.some(isSpinning)) return "spins";
+            if (this.model.chosen.ranks ? lab.rankWaits(this, block, isPast) : spins.some(isSpinning)) return "spins";
             if (count === steps.length) return "done";
             return (isShown ? this.model.steps[at - 1] : steps[count - 1]).waits ? "waits" : "runs";
         }
@@ -351,6 +354,7 @@
         }
         // A moment by its name.
         named(name, block) {
+            if (this.model.chosen.ranks) return lab.rankNamed(this, name, block);
             const kinds = NAMED[name];
             if (!kinds) return null;
             const found = this.events.filter((event) => kinds.includes(event.kind) && (block === null || block === undefined || event.block === block));
@@ -361,7 +365,9 @@
             return found[name === "leaves" || name === "message" ? 0 : found.length - 1] || null;
         }
         // The words speak of a sum only where blocks add, and leave out a number that the trace does not hold.
-        sentence({ kind, values }) {
+        sentence(event) {
+            if (this.model.chosen.ranks) return lab.rankSentence(this, event);
+            const { kind, values } = event;
             const { op = "sum", of } = this.model.chosen;
             const isSum = op === "sum" && !of && values.value !== null;
             return { text: text(FOUND.includes(kind) && !isSum ? `event_${kind}Found` : `event_${kind}`, values) };

@@ -31,8 +31,9 @@
             this.run.setAttribute("aria-hidden", "true");
             this.tiles.setAttribute("role", "group");
             this.field.append(this.tiles, this.words, this.lines);
+            const { ranks } = figure.data.opening;
             this.element.append(head, this.field, make("p", "lab-caption lab-blocks-key", { textContent: text("gridKey") }), this.run,
-                make("p", "lab-caption", { textContent: text("gridTime") }));
+                make("p", "lab-caption", { textContent: text(ranks ? "rankTime" : "gridTime") }));
             this.#listen();
         }
         #button(name, isBack) {
@@ -73,7 +74,9 @@
             this.element.hidden = !between;
             if (!between) return;
             const { count, cluster } = between;
-            write(this.caption, cluster > 1 ? text("gridClusters", { blocks: count, clusters: count / cluster }) : text("gridOf", { blocks: count }));
+            const { ranks, calls } = between.model.chosen;
+            if (ranks) write(this.caption, text(calls > 1 ? "rankGridCalls" : "rankGrid", { ranks, calls }));
+            else write(this.caption, cluster > 1 ? text("gridClusters", { blocks: count, clusters: count / cluster }) : text("gridOf", { blocks: count }));
             this.tiles.setAttribute("aria-label", this.caption.textContent);
             this.element.classList.toggle("lab-many-blocks", count > TILES_LARGE);
             this.all = Array.from({ length: count }, (_, block) => this.#tile(block));
@@ -94,7 +97,8 @@
             tile.dataset.block = block;
             // What is drawn in it by blocks.css; its label says all of that in words.
             tile.append(make("span", "lab-tile-no"), make("span", "lab-tile-state"), make("b", "lab-tile-sum"), make("span", "lab-tile-mark"));
-            tile.firstChild.dataset.shown = block;
+            const { chosen } = this.between.model;
+            tile.firstChild.dataset.shown = chosen.ranks ? lab.rankName(chosen, block) : block;
             return tile;
         }
         #makeWords() {
@@ -149,7 +153,8 @@
             glyph.dataset.shown = GLYPHS[state];
             value.dataset.shown = sum === null ? "" : lab.number(sum);
             note.dataset.shown = last ? mark(last) : "";
-            const words = text(sum === null ? "tile" : (figure.model.chosen.op || "sum") === "sum" ? "tileSum" : "tileFound", { block, state: text(state), value: sum });
+            const { chosen } = figure.model;
+            const words = chosen.ranks ? text("rankTile", { who: lab.rankBegins(chosen, block), state: text(state) }) : text(sum === null ? "tile" : (figure.model.chosen.op || "sum") === "sum" ? "tileSum" : "tileFound", { block, state: text(state), value: sum });
             tile.setAttribute("aria-label", [words, ...marks.map(mark)].join("; "));
             tile.title = tile.getAttribute("aria-label");
         }
@@ -188,6 +193,12 @@
                 const tile = this.all[step.block];
                 for (const { cell } of step.writes) if (once(`w${cell}`)) add(tile, this.boxes.get(cell), "write");
                 for (const { cell } of step.reads) if (once(`r${cell}`)) add(this.boxes.get(cell), tile, "read");
+                const { ranks } = this.between.model.chosen;
+                for (const { cell } of ranks ? step.writes : []) {
+                    const { rank } = this.between.model.arrayOf(cell) || {};
+                    const peer = step.block - (step.block % ranks) + rank;
+                    if (rank !== undefined && peer !== step.block && once(`p${peer}`)) add(tile, this.all[peer], "write");
+                }
                 for (const { block, cell } of step.from || []) {
                     if (!this.boxes.has(cell) && once(`b${block}`)) add(this.all[block], tile, "read");
                 }
@@ -268,7 +279,12 @@
             c.textBaseline = "middle";
             c.fillStyle = colours.soft;
             const every = row >= 10 ? 1 : row >= 6 ? 2 : row >= 3 ? 8 : 32;
-            for (let block = 0; block < between.count; block += every) c.fillText(width < 520 ? `${block}` : text("oneBlock", { block }), label - 6, 3 + (block + 0.5) * row);
+            for (let block = 0; block < between.count; block += every) c.fillText(this.#name(block, width < 520), label - 6, 3 + (block + 0.5) * row);
+        }
+        #name(block, isNarrow) {
+            const { chosen } = this.between.model;
+            if (chosen.ranks) return lab.rankShort(chosen, block, isNarrow);
+            return isNarrow ? `${block}` : text("oneBlock", { block });
         }
         // A bar for each turn of a block, thin where it only looks; marks where something goes between blocks.
         #bars(c, colours) {
@@ -282,8 +298,8 @@
             }
             if (row < 3) return;
             for (const { kind, block, time } of between.events) {
-                const isWrite = /^(leaves|sends|stores|ticket|packed|adds|result|arrives)/.test(kind);
-                if (!isWrite && !/^(takesFrom|remote|message|sees)$/.test(kind)) continue;
+                const isWrite = /^(leaves|sends|stores|ticket|packed|adds|result|arrives|pushes|sets|gives)/.test(kind);
+                if (!isWrite && !/^(takesFrom|remote|message|sees|reads|takes|comes|there|receives)$/.test(kind)) continue;
                 c.fillStyle = isWrite ? colours.write : colours.read;
                 c.fillRect(this.x(time) - 1, 2 + block * row, 3, tall + 2);
             }

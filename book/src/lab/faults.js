@@ -6,11 +6,14 @@
     const { text, make } = lab;
     const maskOf = (lanes) => lanes.reduce((all, lane) => all | (1 << lane), 0);
 
+    // The block of a site; on several devices, the launch.
+    const blockOf = ({ chosen }, { block, launch = 0 }) => (chosen.ranks ? launch : block[0]);
     const stepsOf = (model, site) => {
         const mask = maskOf(site.lanes);
+        const block = blockOf(model, site);
         const found = [];
         model.steps.forEach((step, index) => {
-            if (step.warp === site.warp && step.block === site.block[0] && model.code[step.pc].ptxLine === site.ptx_line && step.active & mask) found.push(index);
+            if (step.warp === site.warp && step.block === block && model.code[step.pc].ptxLine === site.ptx_line && step.active & mask) found.push(index);
         });
         return found;
     };
@@ -31,7 +34,7 @@
         for (const index of stepsOf(model, fault)) {
             if (taken.has(index)) continue;
             const cells = cellsOf(model.steps[index], mask);
-            for (const before of earlier.filter((one) => one < index).reverse()) {
+            for (const before of earlier.filter((one) => model.steps[one].time < model.steps[index].time).reverse()) {
                 const cell = [...cellsOf(model.steps[before], other)].find((one) => cells.has(one) && isNamed(model, one, fault.message));
                 if (cell !== undefined) return { index, other: before, cell };
             }
@@ -124,7 +127,7 @@
             taken.add(index);
             const tied = { fault, index, other: found ? found.other : null, cell: found ? found.cell : null, wanted: null, verdict: null };
             if (!found && fault.other) tied.other = stepsOf(model, fault.other).pop() ?? null;
-            if (found) judge(model, tied);
+            if (found && !model.chosen.ranks) judge(model, tied);
             model.steps[index].fault = fault;
             model.steps[index].tied = tied;
             model.steps[index].faultLanes = maskOf(fault.lanes) & model.steps[index].active;

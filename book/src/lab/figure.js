@@ -14,16 +14,16 @@
             this.ask = () => {};
             this.compared = () => {};
             this.parts = lab.build(this);
-            this.stage = new lab.Stage(this.parts.stage);
+            this.stage = new (data.opening.ranks ? lab.RankStage : lab.Stage)(this.parts.stage);
             this.timeline = new lab.Timeline(this.parts.time);
             new ResizeObserver(() => this.draw()).observe(element);
             new MutationObserver(() => this.draw()).observe(document.documentElement, { attributes: true, attributeFilter: ["class"] });
             addEventListener("hashchange", ({ newURL }) => this.follow(false, new URL(newURL).hash));
             const [, wanted] = element.dataset.lab.split("/");
-            const { variant, n, block, grid, grain = "round", at = "poster" } = data.opening;
+            const { variant, n, block, grid, ranks, grain = "round", at = "poster" } = data.opening;
             // A variant may have a schedule of its own, under which it shows what it does.
-            const { schedule = data.opening.schedule } = data.variants.find((one) => one.name === (wanted || variant)) || {};
-            this.opening = { variant: wanted || variant, n, block, grid, schedule, grain, at, shownBlock: null, lane: "", given: null, type: "i32", op: "sum" };
+            const schedule = data.variants.find((one) => one.name === (wanted || variant))?.schedule ?? data.opening.schedule;
+            this.opening = { variant: wanted || variant, n, block, grid, ranks, schedule, grain, at, shownBlock: null, lane: "", given: null, type: "i32", op: "sum" };
             if (!this.follow(true, location.hash)) this.open(this.opening, false);
         }
 
@@ -39,7 +39,7 @@
             if (location.hash !== hash) history.replaceState(history.state, "", hash);
             const number = (key) => (wanted.has(key) ? Number(wanted.get(key)) : undefined);
             const asked = { variant: wanted.get("v") || undefined, n: number("n"), block: number("b"), schedule: wanted.get("s") || undefined,
-                grid: wanted.has("g") ? number("g") : wanted.has("n") || wanted.has("b") ? null : undefined, grain: wanted.get("grain") || undefined, at: wanted.get("at") || "poster", shownBlock: number("k"), lane: wanted.get("lane") || undefined, given: wanted.get("in") || undefined, type: wanted.get("t") || undefined, op: wanted.get("op") || undefined };
+                grid: wanted.has("g") ? number("g") : wanted.has("n") || wanted.has("b") ? null : undefined, grain: wanted.get("grain") || undefined, at: wanted.get("at") || "poster", shownBlock: number("k"), lane: wanted.get("lane") || undefined, given: wanted.get("in") || undefined, ranks: number("r"), type: wanted.get("t") || undefined, op: wanted.get("op") || undefined };
             this.asked = hash;
             lab.offer(this, wanted.get("my"), wanted.get("at") || undefined);
             this.open({ ...this.opening, ...JSON.parse(JSON.stringify(asked)) }, false);
@@ -59,6 +59,7 @@
             const { variant, chosen, schedule, grain } = this;
             const words = { lab: this.data.slug, v: variant.of || variant.name, n: chosen.n, b: chosen.block, s: schedule, grain, at: this.at - (this.shown ? this.shown.from : 0) };
             if (chosen.grid) words.g = chosen.grid;
+            if (chosen.ranks) words.r = chosen.ranks;
             if (this.shown && this.model.blocks.length > 1) words.k = this.shown.block;
             if (!lab.isPlain(this.kind)) Object.assign(words, { t: this.kind.type, op: this.kind.op });
             if (chosen.given) words.in = lab.inputWords(chosen.given);
@@ -69,7 +70,7 @@
         // Opens a run. What is not given stays as it is.
         async open(wanted, isOwn = true) {
             this.stop();
-            const next = { variant: this.variant && this.variant.name, schedule: this.schedule, ...(this.chosen ? { n: this.chosen.n, block: this.chosen.block, grid: this.chosen.grid, given: this.chosen.given } : {}), at: "poster", ...wanted };
+            const next = { variant: this.variant && this.variant.name, schedule: this.schedule, ...(this.chosen ? { n: this.chosen.n, block: this.chosen.block, grid: this.chosen.grid, ranks: this.chosen.ranks, given: this.chosen.given } : {}), at: "poster", ...wanted };
             const before = this.variant;
             this.variant = this.data.variants.find((one) => one.name === next.variant) || this.data.variants[0];
             // A line of another kernel is none of this one's.
@@ -103,13 +104,13 @@
         async answer() {
             const { opening } = this.data;
             const same = this.variant.name === opening.variant && this.chosen.n === opening.n && this.chosen.block === opening.block
-                && (this.chosen.grid || null) === opening.grid && !this.chosen.given && lab.isOwnKind(this.variant, this.kind) && this.schedule === opening.schedule;
+                && (this.chosen.grid || null) === opening.grid && this.chosen.ranks === opening.ranks && !this.chosen.given && lab.isOwnKind(this.variant, this.kind) && this.schedule === opening.schedule;
             if (same && (this.data.answer || this.data.opened)) return (this.data.opened ||= lab.unpacked(this.data.answer));
             if (!this.model) this.say({ text: text("loading") });
             this.element.setAttribute("aria-busy", "true");
             const { cancel } = this.parts;
             const late = setTimeout(() => { cancel.hidden = false; }, 500);
-            const trace = lab.traced(this.chosen) ? { trace: { launch: this.chosen.shown, blocks: lab.BLOCKS_MAX } } : {};
+            const trace = lab.traced(this.chosen) ? { trace: lab.traceOf(this.chosen) } : {};
             const started = performance.now();
             try {
                 let answer = await lab.ask(lab.request(this.played, this.chosen, this.schedule, trace));
@@ -168,7 +169,7 @@
         // What was found out about another case is of no use for this one.
         forget() {
             const { variant, chosen, parts } = this;
-            const key = [variant.name, chosen.n, chosen.block, chosen.grid, chosen.given, chosen.type, chosen.op].join();
+            const key = [variant.name, chosen.n, chosen.block, chosen.grid, chosen.ranks, chosen.given, chosen.type, chosen.op].join();
             if (this.seededFor !== key) parts.seeds.hidden = true;
             this.seededFor = key;
         }
@@ -360,7 +361,7 @@
             const data = steps.filter((step) => step.reads.length || step.writes.length || step.sources);
             const colours = lab.colours(this.element);
             const receipt = this.receipt();
-            this.stage.draw(model, this.view, { steps, data: data.length > 0 || this.grain !== "instruction" ? data : steps }, { colours, receipt, focus: this.focus, chosen: this.lane, moving: this.moving });
+            this.stage.draw(model, this.view, { steps, data: data.length > 0 || this.grain !== "instruction" ? data : steps }, { colours, receipt, focus: this.focus, chosen: this.lane, moving: this.moving, between: this.between, moment: this });
             lab.showFault(this, from);
             lab.showMade(this);
             this.parts.blocks.draw(steps, colours);
@@ -412,7 +413,7 @@
             if (this.at === shown.from) {
                 const values = { threads: model.threads, n: chosen.n, blocks, block: shown.block };
                 const { op = "sum" } = chosen;
-                if (chosen.of) return { text: text(`start${lab.ofRows(chosen)}`, { ...values, rows: chosen.rows, cols: chosen.cols, of: chosen.of }) };
+                if (chosen.of) return { text: text(`start${lab.ofRows(chosen)}`, { ...values, rows: chosen.rows, cols: chosen.cols, of: chosen.of, ...lab.rankStart(chosen, shown) }) };
                 if (op !== "sum") return { text: text(STARTS[op] || "startMax", values) };
                 return { text: text(blocks > 1 ? "startAll" : "start", values) };
             }
@@ -421,7 +422,7 @@
                 const isRight = result === expected;
                 if (chosen.of) {
                     const key = `end${lab.ofRows(chosen)}${isRight ? "" : "Wrong"}`;
-                    return { text: text(key, { ...lab.oneOf(result, expected), of: chosen.of }), isProblem: !isRight };
+                    return { text: text(key, { ...lab.oneOf(result, expected), of: chosen.of, ...lab.rankEnd(this) }), isProblem: !isRight };
                 }
                 const isWhole = blocks === 1 && chosen.launches.length === 1;
                 const isComplete = isWhole && this.finalReceipt().every((times) => times === 1);
@@ -457,8 +458,8 @@
     lab.Figure = Figure;
 
     // The case that is nearest to what is wanted: the same block and grid if there is one, then the size.
-    lab.nearest = (cases, { n, block, grid }) => {
-        const far = (one) => Math.abs(Math.log2(one.n) - Math.log2(n || 256)) * 4 + Math.abs(Math.log2(one.block) - Math.log2(block || 128)) + ((one.grid || null) === (grid || null) ? 0 : 1);
+    lab.nearest = (cases, { n, block, grid, ranks }) => {
+        const far = (one) => Math.abs(Math.log2(one.n) - Math.log2(n || 256)) * 4 + Math.abs(Math.log2(one.block) - Math.log2(block || 128)) + ((one.grid || null) === (grid || null) ? 0 : 1) + (ranks && one.ranks !== ranks ? 9 : 0);
         return cases.reduce((best, one) => (far(one) < far(best) ? one : best));
     };
 

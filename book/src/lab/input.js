@@ -48,6 +48,8 @@
         // The numbers of the run that is shown.
         figure.fillInput = () => {
             const { chosen } = figure;
+            // Sums that are rounded need the numbers that the lab has.
+            place.hidden = Boolean(chosen.ranks && chosen.elements);
             words.textContent = text("inputFirst", { most: most(chosen.n) });
             back.hidden = !chosen.given;
             field.value = Array.from({ length: chosen.given ? chosen.given.length : chosen.fill === undefined ? most(chosen.n) : 0 }, (_, i) => lab.element(chosen.n, i, chosen.given)).join(" ");

@@ -168,7 +168,8 @@
                 code.reads.forEach((register, place) => {
                     const cell = this.#cell(step, access, lane, place * code.bytes);
                     const value = this.#row(step, register)[lane];
-                    const shown = place === 0 ? lab.valueOf(this.model, step, lane) : null;
+                    const held = this.#holds(step, register, lane);
+                    const shown = held !== null || place > 0 ? held : lab.valueOf(this.model, step, lane);
                     this.#write(index, step, lane, cell, value, this.#told(shown, cell, step.isFloat || step.isDouble));
                 });
                 if (code.reads.length === 0) {
@@ -177,12 +178,22 @@
                 }
             });
         }
+        // What a register of a lane holds, of several that are stored together: what its last instruction left there, of a load what it read.
+        #holds(step, register, lane) {
+            if (!this.model.chosen.ranks) return null;
+            const last = this.model.steps[this.#wrote(step, register)[lane]];
+            if (!last) return null;
+            const { kind, writes } = this.model.code[last.pc];
+            if (kind !== "load") return lab.valueOf(this.model, last, lane);
+            const read = last.reads.filter((one) => one.lane === lane)[writes.indexOf(register)];
+            return read ? this.versions.shown[read.version] : null;
+        }
         // What a word says: a float may be written as its bits, and a message holds them below the flag.
         #told(shown, cell, isKnown) {
             const { variant, buffers } = this.model;
             if (variant.type !== "f32" || isKnown || shown === null) return shown;
             const buffer = buffers.find((one) => cell >= one.first && cell < one.first + one.len);
-            const holdsFloats = buffer && (buffer.name === "state" || buffer.name.startsWith("sums"));
+            const holdsFloats = buffer && /^(state$|sums|words_)/.test(buffer.name);
             return holdsFloats ? lab.float(shown) : shown;
         }
         #write(index, step, lane, cell, value, shown) {

@@ -72,7 +72,7 @@
         parts.stage.tabIndex = 0;
         parts.range.setAttribute("aria-label", text("position"));
         parts.time.setAttribute("aria-hidden", "true");
-        parts.key.append(make("summary", "", { textContent: text("key") }), make("p", "", { textContent: text("keyText") }));
+        parts.key.append(make("summary", "", { textContent: text("key") }), make("p", "", { textContent: text("keyText") }), ...(data.opening.ranks ? [make("p", "", { textContent: text("rankKey") })] : []));
         parts.play = button(figure, "play", () => figure.play());
         parts.grains = grains(figure);
         parts.controls.append(
@@ -92,10 +92,11 @@
     const tools = (figure) => {
         const { parts, data } = figure;
         const row = make("div", "lab-controls lab-tools");
-        if (data.variants.some((variant) => variant.announced === "shared-race")) row.append(seedsButton(figure, parts));
+        if (data.opening.ranks || data.variants.some((variant) => variant.announced === "shared-race")) row.append(seedsButton(figure, parts));
         row.append(lab.predict(figure));
         parts.compareButton = lab.compare(figure);
-        parts.compareButton.hidden = data.variants.length < 2 && !data.before;
+        // Two runs on several devices are too high to stand side by side.
+        parts.compareButton.hidden = Boolean(data.opening.ranks) || (data.variants.length < 2 && !data.before);
         row.append(parts.compareButton, lab.edit(figure), lab.wholeListing(figure), lab.linker(figure));
         // A lab outside of the book has no page to edit.
         figure.editing.button.hidden = Boolean(window.reductionAlone);
@@ -224,17 +225,19 @@
         if (!chosen) return;
         const held = parts.settings.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
         const sizes = [...new Set(lab.casesOf(variant, figure.kind).map((one) => one.n))];
-        const blocks = [...new Set(variant.cases.filter((one) => one.n === chosen.n).map((one) => one.block))];
-        const grids = variant.cases.filter((one) => one.n === chosen.n && one.block === chosen.block).map((one) => one.grid);
+        const ranks = [...new Set(variant.cases.map((one) => one.ranks).filter(Boolean))];
+        const blocks = [...new Set(variant.cases.filter((one) => one.n === chosen.n && one.ranks === chosen.ranks).map((one) => one.block))];
+        const grids = variant.cases.filter((one) => one.n === chosen.n && one.block === chosen.block && one.ranks === chosen.ranks).map((one) => one.grid);
         const seed = /:(\d+)(@\d+)?$/.exec(schedule);
         const from = seed ? seed[2] || "" : figure.partsFrom();
         const open = (wanted) => figure.open(wanted);
         const row = data.isTrace ? [text("recorded", { kernel: variant.name, schedule, blocks: chosen.launches[0].grid[0], threads: chosen.block })] : [
             select("kernel", data.variants.map((one) => [one.name, `${one.announced || one.harm ? "✗ " : ""}${one.name}`]), variant.name, (name) => open({ variant: name })),
-            ...kindChoice(figure, "op", ["sum", "min", "max"], text(chosen.op && chosen.elements ? "reads" : `op_${figure.kind.op}`)),
+            ...kindChoice(figure, "op", ["sum", "min", "max"], text(chosen.op && chosen.elements && !chosen.ranks ? "reads" : `op_${figure.kind.op}`)),
             select("n", sizes.map((n) => [n, lab.number(n)]), chosen.n, (n) => open({ n: Number(n) })),
             text(chosen.given ? "own" : chosen.fill !== undefined ? "filled" : chosen.n <= 4096 && !chosen.elements?.some((one) => one < 1 || one > 9) ? "digits" : "bytes", { fill: chosen.fill }),
-            ...(chosen.of ? [text("inRows", { rows: chosen.rows, cols: chosen.cols })] : []),
+            ...(chosen.ranks ? [text("rankOn"), select("ranks", ranks.map((count) => [count, text("rankCount", { ranks: count })]), chosen.ranks, (count) => open({ ranks: Number(count) }))] : []),
+            ...(chosen.of && !chosen.ranks ? [text("inRows", { rows: chosen.rows, cols: chosen.cols })] : []),
             ...kindChoice(figure, "type", ["i32", "f32"], null), text("withThreads"),
             select("block", blocks.map((block) => [block, text("threads", { block })]), chosen.block, (block) => open({ block: Number(block) })),
         ];
@@ -251,7 +254,7 @@
         if (figure.model && figure.model.blocks.length > 1) {
             const known = figure.model.blocks.map((one) => one.block).sort((a, b) => a - b);
             const all = chosen.launches[chosen.shown].grid[0];
-            const choice = select("shown block", known.map((block) => [block, text("ofBlocks", { block, blocks: all })]), figure.shown.block, (block) => {
+            const choice = select("shown block", known.map((block) => [block, chosen.ranks ? lab.rankName(chosen, block) : text("ofBlocks", { block, blocks: all })]), figure.shown.block, (block) => {
                 figure.goToBlock(Number(block), figure.view.time);
             });
             // As wide as the widest block's name: the block changes while stepping.
@@ -261,6 +264,7 @@
         parts.settings.replaceChildren(...row.flatMap((part) => [part, " "]));
         if (held) parts.settings.querySelector(`[aria-label="${held}"]`)?.focus();
         parts.grains.lastChild.hidden = !figure.between;
+        if (chosen.ranks) parts.grains.lastChild.textContent = text("rankGrain");
         for (const one of parts.grains.children) one.setAttribute("aria-pressed", String(one.dataset.grain === figure.grain));
     };
 

@@ -162,7 +162,9 @@
         if (!model) return false;
         if (key === "Enter") {
             const last = model.steps[Math.max(figure.shown.from, figure.at - 1)];
-            lab.chooseLane(figure, figure.lane ? null : { warp: last.warp, lane: 31 - Math.clz32(last.active & -last.active) });
+            // An instruction may have a condition that holds for no lane.
+            const lanes = last.active || last.split;
+            lab.chooseLane(figure, figure.lane ? null : { warp: last.warp, lane: 31 - Math.clz32(lanes & -lanes) });
             return true;
         }
         if (!figure.lane) return false;

@@ -91,6 +91,7 @@
     lab.request = (variant, chosen, schedule, more) => {
         const buffers = [...chosen.buffers];
         const { n, given, elements, fill } = chosen;
+        if (chosen.ranks) return { ptx: [variant.ptx], buffers: lab.rankBuffers(chosen), launches: chosen.launches, schedule, outputs: chosen.results, ...variant.limits, ...more };
         const listed = elements ? 0 : n <= DIGITS_MAX && fill === undefined ? n : given ? given.length : 0;
         if (listed) {
             buffers[0] = { spec: buffers[0], elements: Array.from({ length: listed }, (_, i) => lab.element(n, i, given)) };
@@ -100,6 +101,8 @@
 
     // Threads of a launch that is recorded; beyond that only its counts and its result are shown. And so many blocks, as crates/course/src/figures.rs has it.
     const THREADS_MAX = 8192;
+    // The steps of a request that are recorded: of the launch that is shown, or, on several devices, of all.
+    lab.traceOf = (chosen) => ({ launch: chosen.shown, blocks: lab.BLOCKS_MAX, ...(chosen.ranks ? { launches: chosen.launches.length } : {}) });
     lab.BLOCKS_MAX = THREADS_MAX / 32;
     // Blocks that all wait for each other look again and again: of more, the steps would be too many.
     const WAITING_MAX = 8;
@@ -168,9 +171,10 @@
         return ofElements(chosen).map((right, i) => (Math.abs(all[i] - right) <= bound * size(right) ? all[i] : brief(right)));
     };
     // How the names of the words begin that tell of rows: `startShares`.
-    lab.ofRows = ({ op = "sum" }) => (OF_ELEMENTS[op] || [op === "sum" ? "Rows" : "RowsFound"])[0];
+    lab.ofRows = ({ op = "sum", ranks }) => (ranks ? ["Ranks"] : OF_ELEMENTS[op] || [op === "sum" ? "Rows" : "RowsFound"])[0];
     lab.expected = (chosen, came = "") => {
         const { n, given, elements, expected, fill, of, op = "sum" } = chosen;
+        if (chosen.ranks) return lab.sumsOfRanks(chosen).join();
         if (expected !== undefined || elements) return expected ?? 0;
         if (fill !== undefined) return (given || []).reduce((a, b) => a + b, fill * (n - (given || []).length));
         if (OF_ELEMENTS[op]) return nearly(chosen, came).join();
@@ -187,7 +191,8 @@
         return { i, count: right.length, result: are[i], expected: right[i] };
     };
     // What a run left: one number, or what its blocks left together.
-    lab.result = ({ result, of, op = "sum" }, { outputs }) => {
+    lab.result = ({ result, results, of, op = "sum" }, { outputs }) => {
+        if (results) return results.map((name) => outputs[name]).join();
         const all = outputs[result.split(":")[0]];
         if (of) return all.join();
         return all.length === 1 ? all[0] : all.reduce((one, other) => JOIN[op](one, other));

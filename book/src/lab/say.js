@@ -145,7 +145,7 @@
             }
         }
         const values = { count: words(groups), sectors: sum(groups, "sectors"), name: namesOf(groups) };
-        if (isTheirs && blocks.size) return phrase("takes", threads, { count: blocks.size, name: values.name });
+        if (isTheirs && blocks.size) return phrase(model.chosen.ranks ? "takesRanks" : "takes", threads, { count: blocks.size, name: values.name });
         const { isOne } = lab.threadWords(threads);
         // Flags and tickets are words, not numbers of the input.
         const isState = groups.some(({ name }) => name === "state" || name === text("gridWord"));

@@ -36,13 +36,14 @@
         const { json } = await lab.ask(request);
         const expected = lab.expected(chosen);
         const brief = (result) => (chosen.of ? lab.oneOf(result, expected).result : result);
+        const wrongOnes = (result) => String(result).split(",").filter((one, i) => one !== String(expected).split(",")[i]).length;
         const runs = json.seeds.map(({ outputs, faults }, seed) => ({ seed, result: lab.result(chosen, { outputs }), isFaulty: Object.keys(faults).length > 0 }));
         const isRight = ({ result }) => result === lab.expected(chosen, result);
         const [right, wrong] = [runs.filter(isRight), runs.filter((run) => !isRight(run))];
         wrong.sort((a, b) => brief(a.result) - brief(b.result));
-        for (const run of runs) run.result = brief(run.result);
+        for (const run of runs) run.result = chosen.ranks ? text("rankWrong", { wrong: wrongOnes(run.result), count: String(expected).split(",").length }) : brief(run.result);
         const head = document.createElement("p");
-        head.textContent = `${text("seedsHead", { count: SEEDS, right: right.length, wrong: wrong.length, expected: brief(expected), faulty: runs.filter((run) => run.isFaulty).length })} ${text("seedsHint")}`;
+        head.textContent = `${text(chosen.ranks ? "rankSeedsHead" : "seedsHead", { count: SEEDS, right: right.length, wrong: wrong.length, expected: brief(expected), faulty: runs.filter((run) => run.isFaulty).length })} ${text("seedsHint")}`;
         place.replaceChildren(head, group(figure, `✓ ${right.length}`, right, true), group(figure, `✗ ${wrong.length}`, wrong, false));
         place.hidden = false;
         place.scrollIntoView({ block: "nearest" });

@@ -155,9 +155,9 @@
             this.canvas = canvas;
             this.context = canvas.getContext("2d");
         }
-        draw(model, view, beat, { colours, receipt, focus, chosen, moving }) {
+        draw(model, view, beat, { colours, receipt, focus, chosen, moving, between, moment }) {
             const width = this.canvas.clientWidth;
-            const layout = (this.layout = lab.layout(model, width));
+            const layout = (this.layout = this.arrange(model, width));
             const scale = window.devicePixelRatio || 1;
             if (this.canvas.width !== Math.round(width * scale) || this.canvas.height !== Math.round(layout.height * scale)) {
                 this.canvas.width = Math.round(width * scale);
@@ -167,15 +167,21 @@
             const c = this.context;
             c.setTransform(scale, 0, 0, scale, 0, 0);
             c.clearRect(0, 0, width, layout.height);
-            Object.assign(this, { model, view, beat, colours, receipt, focus, chosen, moving });
+            Object.assign(this, { model, view, beat, colours, receipt, focus, chosen, moving, between, moment });
             this.small = `${layout.narrow ? 9 : 11}px system-ui, sans-serif`;
             this.#reach();
+            this.paint();
+        }
+        arrange(model, width) {
+            return lab.layout(model, width);
+        }
+        paint() {
             this.#labels();
             this.#global();
             this.#flows();
             this.#lanes();
             this.#shared();
-            if (model.reaches) this.#remote();
+            if (this.model.reaches) this.#remote();
         }
         // Which lanes work in this beat, which cells are read and written.
         #reach() {
@@ -190,7 +196,7 @@
                 for (const { cell } of step.writes) this.writes.add(cell);
             }
         }
-        #label(words, x, y, align, colour) {
+        label(words, x, y, align, colour) {
             const c = this.context;
             c.font = this.small;
             c.textAlign = align;
@@ -201,27 +207,27 @@
         }
         #labels() {
             const { layout: l, model } = this;
-            this.#label(lab.text("global"), l.x(0), 7, "left");
-            if (!l.narrow) this.#label(lab.text("sector"), l.width - 1, 7, "right");
+            this.label(lab.text("global"), l.x(0), 7, "left");
+            if (!l.narrow) this.label(lab.text("sector"), l.width - 1, 7, "right");
             model.outputs.forEach(({ name, column }, place) => {
                 const isLast = model.outputs[place + 1]?.name !== name;
-                if (column === 31) this.#label(name, l.x(31) - 6, l.outTop + 6, "right");
-                else if (isLast) this.#label(name, l.x(column) + l.column + 6, l.outTop + 6, "left");
+                if (column === 31) this.label(name, l.x(31) - 6, l.outTop + 6, "right");
+                else if (isLast) this.label(name, l.x(column) + l.column + 6, l.outTop + 6, "left");
             });
             for (let warp = 0; warp < model.warps; warp += 1) {
                 if (model.warps > 8 && warp % 4 !== 0) continue;
                 const name = l.narrow ? `w${warp}` : lab.text("warp", { warp });
-                this.#label(name, l.label - 6, l.warpTop(warp) + l.warpHeight / 2, "right");
+                this.label(name, l.label - 6, l.warpTop(warp) + l.warpHeight / 2, "right");
             }
             for (let row = 0; row < l.shared; row += l.sharedHeight < 12 ? 4 : 1) {
                 const name = l.narrow ? `${row * 32}` : model.sharedWord(row * 32);
-                this.#label(name, l.label - 6, l.sharedTop + (row + 0.5) * l.sharedHeight, "right");
+                this.label(name, l.label - 6, l.sharedTop + (row + 0.5) * l.sharedHeight, "right");
             }
             if (!l.shared) return;
             const inside = model.sharedInside.map((one) => lab.text("sharedFrom", one));
-            this.#label([lab.text("shared"), ...inside].join("; "), l.x(0), l.sharedEnd + 27, "left");
+            this.label([lab.text("shared"), ...inside].join("; "), l.x(0), l.sharedEnd + 27, "left");
         }
-        #box(x, y, w, h, fill, stroke, thick, dash) {
+        box(x, y, w, h, fill, stroke, thick, dash) {
             const c = this.context;
             // In thin rows a frame would be all there is: colour tells what a frame tells elsewhere.
             const isThin = h < 6 && thick > 1;
@@ -236,7 +242,7 @@
             c.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
             c.setLineDash([]);
         }
-        #number(value, x, y, w, h, colour, bold) {
+        number(value, x, y, w, h, colour, bold) {
             if (value === null || value === undefined || h < 12 || w < 13) return;
             const c = this.context;
             const digits = String(value);
@@ -249,7 +255,7 @@
             c.fillText(digits, x + w / 2, y + h / 2 + 0.5);
         }
         // A value's depth of colour: how many of the inputs are in it. What was made of an input twice has it twice.
-        #depth(inputs) {
+        depth(inputs) {
             return inputs > 0 ? Math.min(1, Math.log2(inputs + 1) / Math.log2(this.model.n + 1)) : 0;
         }
         #global() {
@@ -264,16 +270,16 @@
                     const held = view.cell(first + i);
                     const times = receipt ? receipt[i] : 1;
                     const isRead = this.reads.has(first + i);
-                    let fill = times === 0 ? null : receipt ? colours.scale(0.85) : colours.scale(isRead ? 0.5 : this.#depth(held ? held.inputs : 0));
+                    let fill = times === 0 ? null : receipt ? colours.scale(0.85) : colours.scale(isRead ? 0.5 : this.depth(held ? held.inputs : 0));
                     if (times > 1) fill = colours.problem;
                     const stroke = this.writes.has(first + i) ? colours.write : isRead ? colours.read : colours.line;
-                    this.#box(x, y, w, h, fill, stroke, isRead ? 1.5 : 1);
+                    this.box(x, y, w, h, fill, stroke, isRead ? 1.5 : 1);
                     const words = times > 1 ? `×${times}` : held && held.shown;
-                    const on = times > 1 ? "#ffffff" : receipt && times ? colours.on(0.85) : colours.on(isRead ? 0.5 : this.#depth(held ? held.inputs : 0));
-                    this.#number(words, x, y, w, h, times === 0 ? colours.soft : fill ? on : colours.ink, times > 1);
+                    const on = times > 1 ? "#ffffff" : receipt && times ? colours.on(0.85) : colours.on(isRead ? 0.5 : this.depth(held ? held.inputs : 0));
+                    this.number(words, x, y, w, h, times === 0 ? colours.soft : fill ? on : colours.ink, times > 1);
                 }
             }
-            for (const { cell, column } of model.outputs) this.#cellBox(cell, l.x(column) + 0.5, l.outTop, l.column - 1, 13);
+            for (const { cell, column } of model.outputs) this.cellBox(cell, l.x(column) + 0.5, l.outTop, l.column - 1, 13);
         }
         // The first row to show of an input that is too long: where the block reads.
         #window() {
@@ -284,17 +290,17 @@
             const cell = model.steps.slice(this.view.shown.from, this.view.shown.to).flatMap((step) => step.reads).find((read) => read.cell >= first && read.cell < first + model.n);
             return Math.min(all - l.global, cell ? Math.floor((cell.cell - first) / 32) : 0);
         }
-        #cellBox(cell, x, y, w, h) {
+        cellBox(cell, x, y, w, h) {
             const { view, colours } = this;
             const held = view.cell(cell);
             const [isRead, isWritten] = [this.reads.has(cell), this.writes.has(cell)];
-            const depth = held ? this.#depth(held.inputs) : 0;
+            const depth = held ? this.depth(held.inputs) : 0;
             const isFilled = held && (held.isLive || isWritten || isRead);
             const stroke = isWritten ? colours.write : isRead ? colours.read : colours.line;
-            this.#box(x, y, w, h, isFilled ? colours.scale(depth) : h < 6 ? null : colours.paper, stroke, isRead || isWritten ? 2 : 1);
-            if (held) this.#number(held.shown, x, y, w, h, isFilled ? colours.on(depth) : colours.soft, isFilled);
-            if (isWritten && h >= 6) this.#box(x + 2, y + h - 3, w - 4, 2, colours.write);
-            if (this.focus && this.focus.cell === cell) this.#box(x - 1, y - 1, w + 2, h + 2, null, colours.ink, 2);
+            this.box(x, y, w, h, isFilled ? colours.scale(depth) : h < 6 ? null : colours.paper, stroke, isRead || isWritten ? 2 : 1);
+            if (held) this.number(held.shown, x, y, w, h, isFilled ? colours.on(depth) : colours.soft, isFilled);
+            if (isWritten && h >= 6) this.box(x + 2, y + h - 3, w - 4, 2, colours.write);
+            if (this.focus && this.focus.cell === cell) this.box(x - 1, y - 1, w + 2, h + 2, null, colours.ink, 2);
         }
         #lanes() {
             const { layout: l, model, view, colours } = this;
@@ -305,21 +311,21 @@
                     const bit = (mask) => (mask >>> k) & 1;
                     const isPointed = (one) => one && one.warp === warp && one.lane === k;
                     if (bit(view.exited[warp]) && !bit(this.busy[warp])) {
-                        this.#box(x + w / 2 - 1, y + h / 2 - 1, 2, 2, colours.soft);
-                        if (isPointed(this.chosen)) this.#box(x - 1, y - 1, w + 2, h + 2, null, colours.ink, 2);
+                        this.box(x + w / 2 - 1, y + h / 2 - 1, 2, 2, colours.soft);
+                        if (isPointed(this.chosen)) this.box(x - 1, y - 1, w + 2, h + 2, null, colours.ink, 2);
                         continue;
                     }
                     const held = view.laneValue(warp, k);
-                    const depth = held ? this.#depth(held.inputs) : 0;
+                    const depth = held ? this.depth(held.inputs) : 0;
                     const isBusy = bit(this.busy[warp]);
                     const isFaulty = bit(this.faulty[warp]);
                     const fill = isBusy ? colours.scale(depth) : null;
                     const dash = !isBusy && !waits && this.busy[warp] ? [2, 2] : null;
-                    this.#box(x, y, w, h, fill, isFaulty ? colours.problem : isBusy ? colours.ink : colours.line, isBusy ? 1.8 : 1, dash);
-                    if (isBusy && held) this.#number(held.shown, x, y, w, h, colours.on(depth), true);
-                    else if (waits && h >= 8) this.#box(x + w / 2 - 3, y + h / 2 - 0.5, 6, 1, colours.soft);
-                    else if (held) this.#number(held.shown, x, y, w, h, colours.soft);
-                    if (isPointed(this.focus) || isPointed(this.chosen)) this.#box(x - 1, y - 1, w + 2, h + 2, null, colours.ink, 2);
+                    this.box(x, y, w, h, fill, isFaulty ? colours.problem : isBusy ? colours.ink : colours.line, isBusy ? 1.8 : 1, dash);
+                    if (isBusy && held) this.number(held.shown, x, y, w, h, colours.on(depth), true);
+                    else if (waits && h >= 8) this.box(x + w / 2 - 3, y + h / 2 - 0.5, 6, 1, colours.soft);
+                    else if (held) this.number(held.shown, x, y, w, h, colours.soft);
+                    if (isPointed(this.focus) || isPointed(this.chosen)) this.box(x - 1, y - 1, w + 2, h + 2, null, colours.ink, 2);
                 }
             }
         }
@@ -329,7 +335,7 @@
             const first = model.shared(view.shown.block);
             for (let word = 0; word < Math.min(model.sharedWords, l.shared * 32); word += 1) {
                 const [row, k] = [word >> 5, word & 31];
-                this.#cellBox(first + word, l.x(k) + 0.5, l.sharedTop + row * l.sharedHeight, l.column - 1, l.sharedHeight - 2);
+                this.cellBox(first + word, l.x(k) + 0.5, l.sharedTop + row * l.sharedHeight, l.column - 1, l.sharedHeight - 2);
             }
             this.#banks();
         }
@@ -345,8 +351,8 @@
         }
         #remote() {
             const { layout: l } = this;
-            for (const { cell, k } of this.#remoteWords()) this.#cellBox(cell, l.x(k) + 0.5, l.remoteTop, l.column - 1, 16);
-            this.#label(lab.text("remoteOf"), l.x(0), l.height - 7, "left");
+            for (const { cell, k } of this.#remoteWords()) this.cellBox(cell, l.x(k) + 0.5, l.remoteTop, l.column - 1, 16);
+            this.label(lab.text("remoteOf"), l.x(0), l.height - 7, "left");
         }
         // Under each bank, a bar for each pass of the busiest access of the beat.
         #banks() {
@@ -361,12 +367,12 @@
             words.forEach((set, k) => {
                 const passes = Math.min(set.size, 8);
                 for (let pass = 0; pass < passes; pass += 1) {
-                    this.#box(l.x(k) + 2, l.sharedEnd + 3 + pass * 2.5, l.column - 4, 2, pass ? colours.problem : colours.soft);
+                    this.box(l.x(k) + 2, l.sharedEnd + 3 + pass * 2.5, l.column - 4, 2, pass ? colours.problem : colours.soft);
                 }
             });
-            if (busiest.conflicts) this.#label(lab.text("passCount", { passes: busiest.conflicts + 1 }), l.width - 1, l.sharedEnd + 27, "right", colours.problem);
+            if (busiest.conflicts) this.label(lab.text("passCount", { passes: busiest.conflicts + 1 }), l.width - 1, l.sharedEnd + 27, "right", colours.problem);
         }
-        #curve(x0, y0, x1, y1, colour, width, dash, alpha) {
+        curve(x0, y0, x1, y1, colour, width, dash, alpha) {
             const c = this.context;
             const half = (y0 + y1) / 2;
             c.globalAlpha = alpha;
@@ -380,7 +386,7 @@
             c.setLineDash([]);
             c.globalAlpha = 1;
         }
-        #token(x0, y0, x1, y1, colour, t) {
+        token(x0, y0, x1, y1, colour, t) {
             if (t <= 0 || t >= 1) return;
             const [c, half, u] = [this.context, (y0 + y1) / 2, 1 - t];
             const x = (u ** 3 + 3 * u * u * t) * x0 + (3 * u * t * t + t ** 3) * x1;
@@ -398,8 +404,8 @@
             for (const { from, to, y0, y1, kind, isProblem, pass, passes } of flows) {
                 const colour = isProblem ? this.colours.problem : kind === "write" ? this.colours.write : this.colours.read;
                 const ends = [middle(from), y0, middle(to), y1];
-                this.#curve(...ends, colour, isProblem ? 2 : 1.2, isProblem ? [4, 3] : null, isProblem ? 1 : alpha);
-                if (this.moving !== null) this.#token(...ends, colour, this.moving * (1 + 0.35 * (passes - 1)) - 0.35 * pass);
+                this.curve(...ends, colour, isProblem ? 2 : 1.2, isProblem ? [4, 3] : null, isProblem ? 1 : alpha);
+                if (this.moving !== null) this.token(...ends, colour, this.moving * (1 + 0.35 * (passes - 1)) - 0.35 * pass);
             }
             for (const step of this.beat.data) if (step.sources) this.#handed(step, middle);
         }

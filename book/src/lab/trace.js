@@ -23,14 +23,16 @@
         const base = words[at + 3] + words[at + 4] * 2 ** 32;
         at += 5;
         const addresses = new Float64Array(32);
-        if ((head >>> 10) & 1) {
+        if ((head >>> 9) & 1) {
+            lab.lanes(mask, (lane) => { addresses[lane] = base + words[at++] + words[at++] * 2 ** 32; });
+        } else if ((head >>> 10) & 1) {
             lab.lanes(mask, (lane) => { addresses[lane] = base + words[at++]; });
         } else {
             const stride = words[at++] | 0;
             let place = 0;
             lab.lanes(mask, (lane) => { addresses[lane] = base + stride * place++; });
         }
-        const [bytes, passes, sectors] = [(head >>> 2) & 255, (head >>> 11) & 255, head >>> 19];
+        const [bytes, passes, sectors] = [(head >>> 2) & 127, (head >>> 11) & 255, head >>> 19];
         return [{ space, owner, bytes, passes, sectors, conflicts, mask, addresses }, at];
     };
 

@@ -66,7 +66,7 @@ pub fn call_once(variant: &str, root: &Path, ranks: u32, n: u64, element: impl F
     let group = group(&peers, &problem).map_err(device::Error::from)?.with_routes(&[variant.route]);
     let arrays = Arrays::new(&peers, &group, (1, n), |_, rank, i| element(rank as u64, i))?;
     let launches = arrays.launches(&group, variant, n)?;
-    let mut reports = peers.launch(&rows(&modules, &kernel(&group, variant), &launches, 1))?.into_iter().flatten();
+    let mut reports = peers.launch(&rows(&modules, &variant.kernel(&group), &launches, 1))?.into_iter().flatten();
     let mut report = reports.next().unwrap_or_default();
     reports.for_each(|other| report.faults.extend(other.faults));
     Ok(Once { geometry: launches[0][0].geometry, results: arrays.results(&peers, 0)?, report })
@@ -105,7 +105,7 @@ pub(crate) fn run<T: Element>(
     let mut arrays =
         Arrays::<T>::new(peers, &group, (CALLS, problem.n), |call, rank, i| problem.element(call, rank, i))?;
     let launches = arrays.launches(&group, variant, problem.n)?;
-    let kernel = kernel(&group, variant);
+    let kernel = variant.kernel(&group);
     let row = |calls: usize| rows(modules, &kernel, &launches, calls);
     let reports = peers.launch(&row(CALLS))?;
     let mut verdict = arrays.judge(peers, problem)?;
@@ -125,14 +125,6 @@ pub(crate) fn run<T: Element>(
     }
     let geometry = launches[0][0].geometry;
     Ok(Run { variant, geometry, verdict, counters, report, time })
-}
-
-/// The kernel's entry in the PTX.
-fn kernel(group: &Group, variant: &Variant) -> String {
-    match variant.announced {
-        None => group.kernel(variant.route),
-        Some(_) => format!("{}_{}", variant.name, group.ty()),
-    }
 }
 
 /// So many calls of each rank, from the first launch to the last and again.

@@ -9,7 +9,7 @@ mod program;
 mod show;
 mod tried;
 
-use reduction::Route;
+use reduction::{Group, Route};
 
 pub use calls::{Once, call_once};
 pub use program::execute;
@@ -36,6 +36,16 @@ pub struct Variant {
     pub route: Route,
     /// What shows that it is wrong; `None` for a kernel that is right.
     pub announced: Option<Announced>,
+}
+
+impl Variant {
+    /// The kernel's entry in the PTX.
+    pub fn kernel(&self, group: &Group) -> String {
+        match self.announced {
+            None => group.kernel(self.route),
+            Some(_) => format!("{}_{}", self.name, group.ty()),
+        }
+    }
 }
 
 /// What shows that a kernel is wrong.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use course::figures;
-use course::lessons::lessons;
+use course::lessons::{self, lessons};
 use serde_json::{Value, json};
 
 use crate::packed::Known;
@@ -60,13 +60,16 @@ fn script(root: &Path, slug: &str, data: &Value, known: &Known) -> Result<(PathB
 
 /// Every page that has a lab of its own.
 pub fn slugs() -> Vec<&'static str> {
-    lessons().iter().map(|lesson| lesson.slug).chain(figures::PAGES.iter().map(|page| page.slug)).collect()
+    lessons::slugs().chain(figures::PAGES.iter().map(|page| page.slug)).collect()
 }
 
 /// A page's lab, and the request of the run that it opens with.
 pub fn of(slug: &str, root: &Path) -> Result<(Value, Value)> {
     if let Some(page) = figures::PAGES.iter().find(|page| page.slug == slug) {
         return figures::page_lab(page, root).with_context(|| format!("the lab of {slug}"));
+    }
+    if slug == lessons::OVER_DEVICES {
+        return figures::devices::lab(root).with_context(|| format!("the lab of {slug}"));
     }
     let lesson = lessons().into_iter().find(|lesson| lesson.slug == slug);
     let lesson = lesson.with_context(|| format!("no chapter is called {slug}"))?;

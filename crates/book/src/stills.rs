@@ -19,8 +19,21 @@ use crate::figures;
 /// Folder of the figures, which has nothing else.
 pub const FOLDER: &str = "book/src/lab/stills";
 /// Scripts of the pages, in the order in which they need each other. Those that build elements are left out.
-const OF_LABS: [&str; 13] = [
-    "words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "does", "say", "stage",
+const OF_LABS: [&str; 15] = [
+    "words",
+    "run",
+    "trace",
+    "kinds",
+    "origin",
+    "beats",
+    "between",
+    "accesses",
+    "faults",
+    "does",
+    "say",
+    "ranks",
+    "stage",
+    "rank-stage",
     "figure",
 ];
 /// Scripts of the figures with numbers to change.

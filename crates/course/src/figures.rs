@@ -1,6 +1,7 @@
 //! Data of the labs of the pages: each chapter's kernels as PTX, its source, and how every variant is launched for the
 //! sizes that a lab offers, from the same plans that the chapter's program runs.
 
+pub mod devices;
 mod example;
 
 use std::collections::{BTreeMap, BTreeSet};

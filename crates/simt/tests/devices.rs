@@ -115,6 +115,13 @@ fn a_seed_decides_the_order_of_devices_and_gives_the_same_again() {
     let (mut first, mut orders) = (BTreeSet::new(), BTreeSet::new());
     for seed in 0..16 {
         let (order, outcomes) = run(seeded(seed), 1);
+        let traces = outcomes.iter().flatten().filter_map(|outcome| outcome.trace.as_ref());
+        let mut steps: Vec<u64> = traces.flat_map(|trace| &trace.steps).map(|step| step.order).collect();
+        steps.sort_unstable();
+        assert!(
+            steps.len() > 100 && steps.iter().zip(0..).all(|(&step, at)| step == at),
+            "seed {seed}: launches do not count together"
+        );
         for threads in [1, 4] {
             let (again, same) = run(seeded(seed), threads);
             assert_eq!(order, again, "seed {seed}");

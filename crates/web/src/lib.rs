@@ -15,6 +15,7 @@ pub mod request;
 pub mod steps;
 
 mod bind;
+mod devices;
 #[cfg(target_arch = "wasm32")]
 mod exports;
 

@@ -3,7 +3,7 @@
 //! | key | what |
 //! |---|---|
 //! | `version` | [`crate::VERSION`] |
-//! | `launches` | of each launch `kernel`, `schedule`, `counters`, `faults`, `notes`, `warp_instructions`, `lines` (`file`, `line`, `counters`), `printed`, `prints_dropped`, as `simt run --json` has them; `trace` of the one that was asked for |
+//! | `launches` | of each launch `kernel`, `schedule`, `counters`, `faults`, `notes`, `warp_instructions`, `lines` (`file`, `line`, `counters`), `printed`, `prints_dropped`, as `simt run --json` has them, but that `launch` of a fault's site is an index of this list; `trace` of the one that was asked for, or of the first |
 //! | `shared` | of each shared variable `name`, `first` byte, `bytes` |
 //! | `trace` | `version`, `grid`, `block`, `code` (`opcode`, `text`, `ptx_line`, `file`, `line`, `calls` by program counter), `steps`, `dropped_steps` |
 //! | `buffers` | of each buffer `name`, `type`, `len`, `address` |
@@ -14,10 +14,9 @@ use serde_json::{Map, Value, json};
 use simt::trace::Trace;
 use simt::{Checks, Launch, Memory, Options, Outcome, Program, Schedule};
 
-use crate::VERSION;
 use crate::bind::{self, Placed};
 use crate::request::{self, Request};
-use crate::steps;
+use crate::{VERSION, devices, steps};
 
 /// Most seeds of one request.
 const SEEDS_MAX: u64 = 10_000;
@@ -36,7 +35,8 @@ pub fn of(request: &[u8], words: &mut Vec<u32>) -> Result<Value, String> {
         request: &request,
         checks: request.check.parse()?,
     };
-    let ran = job.run(request.schedule.parse()?, request.trace)?;
+    let mut ran = job.run(request.schedule.parse()?, request.trace)?;
+    devices::join_traces(&mut ran.outcomes, request.trace)?;
     let mut launches = Vec::new();
     for ((launch, kernel), outcome) in request.launches.iter().zip(&job.kernels).zip(&ran.outcomes) {
         launches.push(launch_json(launch, kernel, &request.schedule, outcome, words)?);
@@ -77,34 +77,51 @@ impl Job<'_> {
     /// Fills memory and runs every launch.
     fn run(&self, schedule: Schedule, trace: Option<request::Trace>) -> Result<Ran, String> {
         let (mut memory, placed) = bind::place(&self.request.buffers)?;
-        let mut outcomes = Vec::new();
-        for (at, (kernel, asked)) in self.kernels.iter().zip(&self.request.launches).enumerate() {
-            let mut args = Vec::new();
-            for text in &asked.args {
-                args.push(bind::argument(text, self.program, &mut memory, &placed)?);
-            }
-            let launch = Launch {
+        let mut launches = Vec::new();
+        for asked in &self.request.launches {
+            launches.push(Launch {
                 grid: asked.grid,
                 block: asked.block,
                 shared_bytes: asked.shared_bytes,
                 cooperative: asked.cooperative,
                 cluster: asked.cluster,
-                device: 0,
-                args,
-            };
-            let mut options = Options { schedule, checks: self.checks, threads: 1, ..Options::default() };
-            options.steps_per_block_max = self.request.steps_per_block_max.unwrap_or(options.steps_per_block_max);
-            options.steps_per_launch_max = self.request.steps_per_launch_max.unwrap_or(options.steps_per_launch_max);
-            options.trace = trace.filter(|trace| trace.launch == at).map(|trace| simt::trace::Options {
-                first_block: trace.first_block,
-                blocks: trace.blocks,
-                steps_per_block_max: trace.steps_per_block_max,
-                ..Default::default()
+                device: asked.device,
+                args: bind::arguments(&asked.args, self.program, &mut memory, &placed)?,
             });
-            let outcome = simt::run(kernel, &mut memory, &launch, &options).map_err(|error| error.to_string())?;
-            outcomes.push(outcome);
         }
+        let outcomes = match launches.iter().all(|launch| launch.device == 0) {
+            true => self.in_order(&launches, schedule, trace, &mut memory)?,
+            false => devices::run(&self.kernels, &launches, &mut memory, &self.options(schedule, trace))?,
+        };
         Ok(Ran { outcomes, memory, placed })
+    }
+
+    fn options(&self, schedule: Schedule, trace: Option<request::Trace>) -> Options {
+        let mut options = Options { schedule, checks: self.checks, threads: 1, ..Options::default() };
+        options.steps_per_block_max = self.request.steps_per_block_max.unwrap_or(options.steps_per_block_max);
+        options.steps_per_launch_max = self.request.steps_per_launch_max.unwrap_or(options.steps_per_launch_max);
+        options.trace = trace.map(|trace| simt::trace::Options {
+            first_block: trace.first_block,
+            blocks: trace.blocks,
+            steps_per_block_max: trace.steps_per_block_max,
+            ..Default::default()
+        });
+        options
+    }
+
+    /// Runs the launches one after the other.
+    fn in_order(
+        &self,
+        launches: &[Launch],
+        schedule: Schedule,
+        trace: Option<request::Trace>,
+        memory: &mut Memory,
+    ) -> Result<Vec<Outcome>, String> {
+        let one = |(at, (kernel, launch))| {
+            let options = self.options(schedule, trace.filter(|trace| trace.launch == at));
+            simt::run(kernel, memory, launch, &options).map_err(|error| error.to_string())
+        };
+        self.kernels.iter().zip(launches).enumerate().map(one).collect()
     }
 
     /// Runs one seed and returns its results.

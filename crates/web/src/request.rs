@@ -11,7 +11,8 @@ pub struct Request {
     /// Buffers before the first launch.
     #[serde(default)]
     pub buffers: Vec<Buffer>,
-    /// One after the other, on the same memory.
+    /// One after the other, on the same memory. Where one of them names a device other than 0, each device has those that name it, one
+    /// after the other, and all devices run at once.
     pub launches: Vec<Launch>,
     /// `lockstep`, `independent`, `independent:SEED` or `independent:SEED@LINE`.
     #[serde(default = "independent")]
@@ -26,7 +27,7 @@ pub struct Request {
     /// Buffers to return: `NAME` or `NAME:COUNT`.
     #[serde(default)]
     pub outputs: Vec<String>,
-    /// Launch whose steps are recorded.
+    /// Launches whose steps are recorded.
     pub trace: Option<Trace>,
     /// Run again under `independent:0` to `independent:SEEDS-1`, and return the results and findings of each.
     #[serde(default)]
@@ -51,12 +52,16 @@ pub struct File {
 pub enum Buffer {
     /// `NAME=TYPE[LEN]:INIT`, as `simt run --arg` takes it, without files.
     Filled(String),
-    /// The same, and elements that replace the first ones.
+    /// The same, with elements that replace the first ones, or in the memory of another device.
     Given {
         /// `NAME=TYPE[LEN]:INIT`
         spec: String,
         /// Numbers, each as a person writes it.
+        #[serde(default)]
         elements: Vec<serde_json::Number>,
+        /// Device in whose memory it lies. Every device reaches the memory of all others.
+        #[serde(default)]
+        device: u32,
     },
 }
 
@@ -78,7 +83,11 @@ pub struct Launch {
     pub cooperative: bool,
     /// Blocks of a cluster.
     pub cluster: Option<[u32; 3]>,
-    /// In the order of the parameters: `NAME=&BUFFER` or `NAME=TYPE:VALUE`.
+    /// Device that runs it.
+    #[serde(default)]
+    pub device: u32,
+    /// In the order of the parameters: `NAME=&BUFFER`, `NAME=TYPE:VALUE`, or a structure by value, `NAME=bytes[LEN]:INIT`, behind which
+    /// `NAME@OFFSET=&BUFFER` and `NAME@OFFSET=TYPE:VALUE` put something into it.
     pub args: Vec<String>,
 }
 
@@ -86,9 +95,13 @@ pub struct Launch {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// Index of the launch.
+    /// Index of the launch, or of the first.
     #[serde(default)]
     pub launch: usize,
+    /// Launches from there on, all of the same kernel, which run on several devices. Their blocks are numbered through, from launch to
+    /// launch.
+    #[serde(default = "one")]
+    pub launches: u64,
     /// The first block, x fastest.
     #[serde(default)]
     pub first_block: u64,

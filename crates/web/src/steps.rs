@@ -10,10 +10,11 @@
 //! active     unless bit 28: those of them that take part
 //! accesses   of each: head · mask · address low · address high · the rest of the addresses
 //!            head: bits 0-1 space (0 shared, 1 global, 2 local, 3 shared memory of another block of the cluster, whose number is
-//!            in a word behind that of the conflicts) · 2-9 bytes a lane · 10 form · 11-18 wavefronts · 19-31 sectors
+//!            in a word behind that of the conflicts) · 2-8 bytes a lane · 9-10 form · 11-18 wavefronts · 19-31 sectors
 //!            conflicts follow the head in a word of their own
 //!            form 0: the lanes of the mask, from the lowest, lie one stride apart, which is the next word, signed; the address is
-//!            that of the lowest lane. form 1: a word for each lane of the mask, to be added to the address
+//!            that of the lowest lane. form 2: a word for each lane of the mask, to be added to the address. form 1: two words for each,
+//!            low first, where lanes reach into memories of several devices, which lie further apart
 //! values     of each active lane: 0 none · 1 one word for all · 2 a word for each · 3 two words for all, low first ·
 //!            4 two words for each · 5 a word with a bit for each lane
 //! ```
@@ -64,6 +65,7 @@ fn pack_access(access: &Access, words: &mut Vec<u32>) {
         None => addresses.iter().min().copied(),
     };
     let base = base.unwrap_or(0);
+    let is_far = stride.is_none() && addresses.iter().any(|address| address - base > u64::from(u32::MAX));
     let space = match access.space {
         Space::Shared => 0,
         Space::Global => 1,
@@ -72,8 +74,9 @@ fn pack_access(access: &Access, words: &mut Vec<u32>) {
     };
     words.push(
         space
-            | access.bytes.min(255) << 2
-            | u32::from(stride.is_none()) << 10
+            | access.bytes.min(127) << 2
+            | u32::from(is_far) << 9
+            | u32::from(stride.is_none() && !is_far) << 10
             | access.wavefronts.min(255) << 11
             | access.sectors.min(8191) << 19,
     );
@@ -82,6 +85,10 @@ fn pack_access(access: &Access, words: &mut Vec<u32>) {
     words.extend([access.mask, base as u32, (base >> 32) as u32]);
     match stride {
         Some(stride) => words.push(stride as u32),
+        None if is_far => words.extend(addresses.iter().flat_map(|&address| {
+            let far = address - base;
+            [far as u32, (far >> 32) as u32]
+        })),
         None => words.extend(addresses.iter().map(|address| (address - base) as u32)),
     }
 }

@@ -84,6 +84,24 @@ fn requests(root: &Path) -> Vec<Value> {
             assert!(requests.len() > before, "{} {}: nothing to run", lesson.slug, variant.name);
         }
     }
+    requests.extend(over_devices(root));
+    requests
+}
+
+/// Every kernel of several devices, under each schedule, on two ranks and a ragged array.
+fn over_devices(root: &Path) -> Vec<Value> {
+    let (data, _) = figures::devices::lab(root).unwrap();
+    let mut requests = Vec::new();
+    for variant in data["variants"].as_array().unwrap() {
+        let cases = variant["cases"].as_array().unwrap();
+        let case = cases.iter().find(|case| case["n"] == 100 && case["ranks"] == 2).unwrap_or(&cases[0]);
+        for schedule in SCHEDULES {
+            let mut request = figures::devices::request(&variant["ptx"], case, schedule);
+            request["seeds"] = 3.into();
+            requests.push(request);
+        }
+    }
+    assert!(requests.len() > 20);
     requests
 }
 
@@ -177,6 +195,51 @@ fn a_request_gives_the_result_of_its_elements() {
     assert_eq!(answer["launches"].as_array().unwrap().len(), 2);
 }
 
+/// All ranks run at once: their steps are one list in the order of the run, in which each waits for the other.
+#[test]
+fn ranks_take_turns_and_their_faults_name_devices() {
+    let (data, _) = figures::devices::lab(&root()).unwrap();
+    let variant = |name: &str| data["variants"].as_array().unwrap().iter().find(|one| one["name"] == name).unwrap();
+    let ask = |name: &str, schedule: &str| {
+        let request = figures::devices::request(&variant(name)["ptx"], &variant(name)["cases"][0], schedule);
+        let answer = web::answer(request.to_string().as_bytes());
+        let json = json_of(&answer);
+        assert_eq!(json["error"], Value::Null, "{name}");
+        let words = &answer[(4 + u32::from_le_bytes(*answer.first_chunk().unwrap()) as usize).next_multiple_of(4)..];
+        (request, json, words.len() / 4)
+    };
+    for name in ["one_shot_pull", "one_shot_push", "two_shot_push", "two_shot_direct", "low_latency"] {
+        let (request, json, words) = ask(name, "independent");
+        let n = request["buffers"][0]["elements"].as_array().unwrap().len();
+        let sum = |i: usize| (0..2).map(|rank| request["buffers"][rank]["elements"][i].as_f64().unwrap()).sum::<f64>();
+        for out in ["out_0", "out_1"] {
+            let sums: Vec<f64> = json["outputs"][out].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
+            assert_eq!(sums, (0..n).map(sum).collect::<Vec<_>>(), "{name} {out}");
+        }
+        let trace = &json["launches"][0]["trace"];
+        assert_eq!(trace["grid"], json!([2, 1, 1]));
+        assert!(json["launches"][1]["trace"].is_null() && trace["steps"].as_u64().unwrap() < words as u64, "{name}");
+        assert!(json["launches"].as_array().unwrap().iter().all(|launch| launch["faults"] == json!([])), "{name}");
+    }
+    // From the second call on a rank does not wait, under one schedule or another.
+    let faults = |seed: u64| {
+        let (_, json, _) = ask("reused", &format!("independent:{seed}"));
+        let launches = json["launches"].as_array().unwrap();
+        launches.iter().flat_map(|launch| launch["faults"].as_array().unwrap().clone()).next()
+    };
+    let fault = (0..8).find_map(faults).expect("a race under one of eight seeds");
+    assert_eq!(fault["code"], "global-race");
+    assert_ne!(fault["device"], fault["other"]["device"]);
+    assert!(fault["launch"].as_u64() >= Some(2) || fault["other"]["launch"].as_u64() >= Some(2), "{fault}");
+    // A schedule that the lab has for a kernel leaves other sums on one rank than on another, or than an orderly run.
+    let telling = data["variants"].as_array().unwrap().iter().filter(|one| one["schedule"].is_string());
+    for variant in telling {
+        let name = variant["name"].as_str().unwrap();
+        let outputs = |schedule: &str| ask(name, schedule).1["outputs"].clone();
+        assert_ne!(outputs(variant["schedule"].as_str().unwrap()), outputs("lockstep"), "{name}");
+    }
+}
+
 #[test]
 fn a_wrong_request_is_answered_with_its_error() {
     let error_of = |request: &str| json_of(&web::answer(request.as_bytes()))["error"].as_str().unwrap_or("").to_owned();
@@ -195,6 +258,9 @@ fn a_wrong_request_is_answered_with_its_error() {
     assert!(ask(json!(["in=i32[2^40]:zero"]), json!(["p=&in"]), plain()).contains("has room"));
     assert!(ask(json!([]), json!(["p=&in"]), plain()).contains("no buffer is named in"));
     assert!(ask(json!([]), json!([]), plain()).contains("argument"));
+    let into = |put: &str| ask(json!(["in=i32[4]:iota"]), json!(["s=bytes[8]:zero", put]), plain());
+    assert_eq!(into("s@0=&in"), "");
+    assert!(into("s@4=&in").contains("do not fit") && into("t@0=&in").contains("no structure named t"));
     assert!(ask(json!(["in=i32[4]:iota"]), json!(["p=&in"]), ("outputs", json!(["in:5"]))).contains("4 elements"));
     assert!(ask(json!(["in=i32[4]:iota"]), json!(["p=&in"]), ("seeds", json!(1_000_000))).contains("too many"));
     let long = json!([{ "spec": "in=u8[1]:zero", "elements": [256] }]);

@@ -14,6 +14,9 @@
         }
         const own = figure.reply.json.buffers.find((one) => address >= Number(one.address) && address < Number(one.address) + one.len * (/64$/.test(one.type) ? 8 : 4));
         if (!own) return "the grid's barrier";
+        // Of several devices, whose array it is.
+        const [, what, rank, call] = (chosen.ranks && /^([a-z]+)_(\d+)(?:_(\d+))?$/.exec(own.name)) || [];
+        if (what) return `rank ${rank}'s ${what}${call ? ` of call ${call}` : ""}`;
         if (!own.name.startsWith("sums")) return own.name;
         const arrays = chosen.launches[chosen.shown].args.filter((arg) => arg.includes("=&")).map((arg) => arg.split("=&")[1].split("+")[0]);
         const results = chosen.result.split(":")[0];
@@ -105,7 +108,7 @@
             about(find(all, "load", name, G), told, { who, name, count: number(count), sectors: number(sectors) });
             about(find(all, "store", shared, S), told, { who, name: shared });
         }],
-        [`${WHO} takes? what ([\\d,]+) other blocks? (?:has|have) left in ${NAMES}\\.`, ({ all, told, writers }, who, count, name) => about(find(all, "load", name, G), told, { who, name, holds: writers().size === number(count) })],
+        [`${WHO} takes? what ([\\d,]+) other (?:blocks?|ranks?) (?:has|have) left in ${NAMES}\\.`, ({ all, told, writers }, who, count, name) => about(find(all, "load", name, G), told, { who, name, holds: writers().size === number(count) })],
         [`${WHO} reads? ([\\d,]+) words? of ${NAMES}, in shared memory\\.`, ({ all, told }, who, count, name) => about(find(all, "load", name, S), told, { who, name, count: number(count) })],
         [`${WHO} writes? ([\\d,]+) words? of ${NAMES}, in shared memory\\.`, ({ all, told }, who, count, name) => about(find(all, "store", name, S), told, { who, name, count: number(count) })],
         [`${WHO} reads? ([\\d,]+) words? and writes? ([\\d,]+) of ${NAMES}, in shared memory\\.`, ({ all, told }, who, reads, writes, name) => {
@@ -114,7 +117,7 @@
         }],
         [`${WHO} (?:all )?reads? (\\w+)\\[(\\d+)\\](?:: one word, one pass)?\\.`, ({ all, told }, who, name, at) => about(find(all, "load", name, S), told, { who, name, count: 1 })],
         [`${WHO} writes? ([\\d,]+) words? of ${NAMES}, in global memory\\.`, ({ all, told }, who, count, name) => about(find(all, "store", name, G), told, { who, name, count: number(count) })],
-        [`${WHO} writes (?:(\\S+) to )?(\\w+)\\[(\\d+)\\]\\.`, ({ all, told, stored }, who, value, name, at) => about(find(all, "store", name, G), told, { who, name, count: 1, holds: value === undefined || stored(value) })],
+        [`${WHO} writes (?:(\\S+) to )?([\\w' ]+)\\[(\\d+)\\]\\.`, ({ all, told, stored }, who, value, name, at) => about(find(all, "store", name, G), told, { who, name, count: 1, holds: value === undefined || stored(value) })],
         [`${WHO} (?:each )?changes? a word of ${NAMES} in (global|shared) memory, in one step that no other thread can interrupt\\.`, ({ all, told }, who, name, space) => about(find(all, "atomic", name, [space, ...(space === "shared" ? ["cluster"] : [])]), told, { who, name })],
         [`${WHO} reach(?:es)? into ${NAMES} of (?:other blocks|another block) of the cluster, in shared memory\\.`, ({ all, told }, who, name) => about([...find(all, "load", name, ["cluster"]), ...find(all, "store", name, ["cluster"])], told, { who, name })],
         [`${WHO} adds? (\\w+)\\[([^\\]]+)\\] to (\\w+)\\[([^\\]]+)\\](?:, in global memory: ([\\d,]+) sectors?| \\(t is the thread\\))?\\.`, (beat, who, source, from, target, to, sectors) => joined(beat, who, [source, from], [target, to], sectors, (a, b) => a + b)],
@@ -219,11 +222,11 @@
         const problems = [];
         const all = touched(figure, steps);
         const told = (what) => problems.push(`"${words}": ${what}`);
-        const store = steps.findLast((step) => /\bst\.|st\.global/.test(figure.model.trace.code[step.pc].text));
+        const stores = steps.filter((step) => /\bst\.|st\.global/.test(figure.model.trace.code[step.pc].text));
         const { op = "sum", type } = figure.chosen;
         const beat = {
             figure, steps, all, told, source: figure.data.files[figure.variant.source].split("\n"), writers: writersOf(figure, steps), exact: type !== "f32" && !figure.model.isRacy,
-            extreme: op === "min" ? Math.min : Math.max, stored: (value) => { const last = store && store.writes[0]; return Boolean(last) && lab.number(figure.model.replay.versions.shown[last.version]) === value; },
+            extreme: op === "min" ? Math.min : Math.max, stored: (value) => stores.some(({ writes }) => writes.some(({ version }) => lab.number(figure.model.replay.versions.shown[version]) === value)),
         };
         let rest = words;
         while (rest) {
@@ -246,6 +249,7 @@
         const step = figure.model.steps[event.index];
         const wrong = (what) => [`"${words}": ${what}`];
         if (/[{}]|undefined|null|NaN/.test(words)) return wrong("a word is missing");
+        if (figure.chosen.ranks) return readRankEvent(figure, event, words, wrong);
         if (!words.startsWith(`Block ${lab.number(step.block)} `)) return wrong(`it is block ${step.block}`);
         const [, name] = /\b(\w+)\[\d+\]/.exec(words) || [];
         const all = touched(figure, [step]);
@@ -254,6 +258,60 @@
         const values = step.writes.map(({ version }) => figure.model.replay.versions.shown[version]).concat([event.values.value]);
         if (left && !values.some((value) => lab.number(value) === left)) return wrong(`it writes ${values}`);
         if (/\bsum\b|\badds\b/.test(words) && ((figure.chosen.op || "sum") !== "sum" || figure.chosen.of)) return wrong("these are no sums");
+        return [];
+    };
+
+    // What events between ranks say, and the accesses that they are about: verb, kind of array, whose; the number of places is in front.
+    const BETWEEN_RANKS = [
+        [/leaves ([\d,]+) numbers? in its own staging array,/, "store", "stage"],
+        [/writes ([\d,]+) numbers? into the memory of (.+?), over/, "store", "stage"],
+        [/sends ([\d,]+) numbers? into the memory of (.+?), each/, "store", "words"],
+        [/sets ([\d,]+) flags? at (.+?) to [\d,]+: /, "store", "flags"],
+        [/looks at its own flags: none from (.+?) yet\./, "load", "flags", "waits"],
+        [/finds ([\d,]+) flags? set(?: already)?, from (.+?)(?:: the|, and)/, "load", "flags", "sees"],
+        [/looks for ([\d,]+) words? of (.+?) in vain\./, "load", "words", "waits"],
+        [/finds ([\d,]+) numbers? from (.+?) in its own memory:/, "load", "words", "takes"],
+        [/reads ([\d,]+) numbers? from the memory of (.+?), over/, "load", "(?:stage|in)"],
+        [/reads ([\d,]+) numbers? in its own memory that (.+?) left/, "load", "stage", "takes"],
+        [/writes ([\d,]+) sums? into its own results\./, "store", "out"],
+        [/writes ([\d,]+) sums? into the results of (.+?), over/, "store", "out"],
+    ];
+    const readRankEvent = (figure, event, words, wrong) => {
+        const { ranks, calls } = figure.chosen;
+        const own = event.block % ranks;
+        // What a fault says is the simulator's own sentence.
+        if (event.steps?.some(({ fault }) => fault)) return [];
+        const begin = `Rank ${own}${calls > 1 ? ` in call ${Math.floor(event.block / ranks) + 1}` : ""} `;
+        if (!words.startsWith(begin)) return wrong(`it is ${begin}`);
+        if (event.kind === "starts") return [];
+        const rule = BETWEEN_RANKS.find(([form]) => form.test(words));
+        if (!rule) return wrong("no rule for it");
+        const [form, verb, what, how] = rule;
+        const parts = form.exec(words).slice(1);
+        const named = parts.find((part) => /^ranks? /.test(part));
+        const told = named ? named.match(/\d+/g).map(Number) : [own];
+        const count = parts.find((part) => /^[\d,]+$/.test(part));
+        const { steps } = event;
+        const all = touched(figure, steps).filter((one) => one.verb === verb);
+        const owners = all.map(({ name }) => new RegExp(`^rank (\\d+)'s ${what}\\b`).exec(name)?.[1]);
+        if (owners.length === 0 || owners.includes(undefined)) return wrong(`it touches ${all.map((one) => one.name)}`);
+        // Whose memory it is: where a rank looks, waits or takes, its own.
+        const whose = [...new Set(owners.map(Number))].filter((rank) => what !== "flags" || how || rank !== own).sort();
+        if (whose.join() !== (how ? `${own}` : told.join())) return wrong(`it is the memory of ${whose}`);
+        const writers = [...new Set(steps.flatMap(({ reads }) => reads.map(({ version }) => figure.model.replay.versions.writer[version]))
+            .filter((writer) => writer >= 0).map((writer) => figure.model.steps[writer].block % ranks))].filter((rank) => rank !== own).sort();
+        if (how === "takes" && writers.join() !== told.join()) return wrong(`${writers} wrote there`);
+        // A flag at place r comes from rank r. Who waits looks there again, who sees it does not.
+        const last = steps[steps.length - 1];
+        const flagAt = (lane) => (last.accesses[0].addresses[lane] % 64) / 8;
+        const lanes = Array.from({ length: 32 }, (_, lane) => lane).filter((lane) => (last.accesses[0].mask >>> lane) & 1);
+        const isAgain = (lane) => figure.model.recorded.some((step) => step.time > last.time && step.block === last.block && step.warp === last.warp && step.pc === last.pc
+            && (step.accesses[0].mask >>> lane) & 1 && step.accesses[0].addresses[lane] === last.accesses[0].addresses[lane]);
+        const looks = (from) => lanes.some((lane) => flagAt(lane) === from && isAgain(lane));
+        if (what === "flags" && how === "waits" && !told.every(looks)) return wrong("nobody looks again");
+        if (what === "flags" && how === "sees" && told.some(looks)) return wrong("it looks again");
+        if (count !== undefined && what === "flags" && number(count) !== told.length) return wrong("other flags");
+        if (count !== undefined && what !== "flags" && how !== "waits" && places(all) !== number(count)) return wrong(`${places(all)} places`);
         return [];
     };
 

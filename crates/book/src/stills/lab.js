@@ -10,8 +10,8 @@
         view.seek(at);
         const steps = figure.beatSteps();
         const data = steps.filter((step) => step.reads.length || step.writes.length || step.sources);
-        const stage = new lab.Stage(canvas);
-        stage.draw(model, view, { steps, data }, { colours: lab.inks, receipt: figure.receipt(), focus: null, moving: null });
+        const stage = new (figure.chosen.ranks ? lab.RankStage : lab.Stage)(canvas);
+        stage.draw(model, view, { steps, data }, { colours: lab.inks, receipt: figure.receipt(), focus: null, moving: null, between: figure.between, moment: figure });
         return stage.layout.height;
     };
     lab.Figure.prototype.beatSteps = function () {
@@ -32,11 +32,14 @@
     // The picture in words, from the same steps.
     const described = (figure, steps) => {
         const { model, chosen, shown } = figure;
+        figure.view.seek(figure.at);
         const sentences = [];
         const busy = new Map();
         for (const step of steps) if (step.reads.length || step.writes.length || step.sources) busy.set(step.warp, (busy.get(step.warp) || 0) | (step.reach || step.active));
         const counts = [...busy].map(([warp, mask]) => [warp, lab.count(mask)]).sort((a, b) => a[0] - b[0]);
-        sentences.push(text("describeAll", { n: chosen.n, warps: model.warps, block: shown.block, blocks: chosen.launches[chosen.shown].grid[0] }));
+        const { ranks } = chosen;
+        if (ranks) sentences.push(text("describeRanks", { n: chosen.n, ranks }), ...Array.from({ length: ranks }, (_, rank) => `${text("rankTile", { who: lab.rankBegins(chosen, rank), state: text(figure.between.state(rank, figure)) })}.`));
+        else sentences.push(text("describeAll", { n: chosen.n, warps: model.warps, block: shown.block, blocks: chosen.launches[chosen.shown].grid[0] }));
         const all = counts.reduce((sum, [, count]) => sum + count, 0);
         if (all) sentences.push(text("describeBusy", { all, threads: model.threads }));
         // Where every thread works, that is said already.
@@ -52,14 +55,14 @@
         const { grid } = chosen.launches[chosen.shown];
         const done = shown.ends.round.filter((end) => end <= at).length;
         const seed = /:(\d+)$/.exec(schedule);
-        const key = seed ? "stillSeed" : model.blocks.length > 1 ? "stillBlocks" : "stillOne";
-        return text(key, { variant: variant.name, n: chosen.n, threads: model.threads, blocks: grid[0], block: shown.block, round: done, rounds: shown.ends.round.length, seed: seed ? Number(seed[1]) : 0 });
+        const key = chosen.ranks ? "stillRanks" : seed ? "stillSeed" : model.blocks.length > 1 ? "stillBlocks" : "stillOne";
+        return text(key, { variant: variant.name, n: chosen.n, threads: model.threads, ranks: chosen.ranks, rank: chosen.ranks && lab.rankName(chosen, shown.block), blocks: grid[0], block: shown.block, round: done, rounds: shown.ends.round.length, seed: seed ? Number(seed[1]) : 0 });
     };
 
     lab.labStill = (slug) => {
         const data = lab.dataOf(slug);
-        const { variant, n, block, grid, schedule, at = "poster" } = data.opening;
-        const figure = lab.open({ slug, v: variant, n, b: block, g: grid, s: schedule, at });
+        const { variant, n, block, grid, ranks, schedule, at = "poster" } = data.opening;
+        const figure = lab.open({ slug, v: variant, n, b: block, g: grid, r: ranks, s: schedule, at });
         const steps = figure.beatSteps();
         const said = figure.sentence(steps);
         const line = lineOf(figure, steps);

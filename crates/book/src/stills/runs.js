@@ -22,19 +22,19 @@
 
     const element = lab.element;
     // A figure without a page: it knows its run, its moments and its sentences.
-    lab.open = ({ slug, v, n, b, g = null, s = "independent", at = "end", grain = "round", block, launch, small }) => {
+    lab.open = ({ slug, v, n, b, g = null, r, s = "independent", at = "end", grain = "round", block, launch, small }) => {
         const data = lab.dataOf(slug);
         const variant = data.variants.find((one) => one.name === v);
         if (!variant) throw new Error(`${slug} has no variant ${v}`);
-        let chosen = lab.caseOf(variant, lab.nearest(variant.cases, { n, block: b, grid: g }));
-        if (!small && (chosen.n !== n || chosen.block !== b || (chosen.grid || null) !== g)) throw new Error(`${v} has no case of ${n} numbers and ${b} threads`);
+        let chosen = lab.caseOf(variant, lab.nearest(variant.cases, { n, block: b, grid: g, ranks: r }));
+        if (!small && (chosen.n !== n || chosen.block !== b || (chosen.grid || null) !== g || chosen.ranks !== r)) throw new Error(`${v} has no case of ${n} numbers and ${b} threads`);
         if (small) chosen = tiny(chosen, small);
         if (launch !== undefined) chosen = { ...chosen, shown: launch };
         lab.element = small ? (_, i) => small.input[i] : element;
-        const answer = lab.simulated(lab.request(variant, chosen, s, { trace: { launch: chosen.shown, blocks: 8 }, outputs: chosen.buffers.map((spec) => /^\w+/.exec(spec.spec || spec)[0]) }));
+        const answer = lab.simulated(lab.request(variant, chosen, s, { trace: { ...lab.traceOf(chosen), blocks: 8 }, outputs: chosen.buffers.map((spec) => /^\w+/.exec(spec.spec || spec)[0]) }));
         const figure = Object.create(lab.Figure.prototype);
-        Object.assign(figure, { asked: { n, b, g }, data, variant, chosen, schedule: s, grain, focus: null, playing: null, moving: null, reply: answer });
-        figure.result = answer.json.outputs[chosen.result.split(":")[0]][0];
+        Object.assign(figure, { asked: { n, b, g, r }, data, variant, chosen, schedule: s, grain, focus: null, playing: null, moving: null, reply: answer });
+        figure.result = chosen.ranks ? lab.result(chosen, answer.json) : answer.json.outputs[chosen.result.split(":")[0]][0];
         figure.expected = lab.expected(chosen);
         figure.model = lab.model(data, variant, chosen, answer);
         lab.element = element;

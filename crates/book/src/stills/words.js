@@ -9,6 +9,8 @@
         describeIdle: "{idle:more warp has|more warps have} nothing to do at this moment.",
         describePasses: "Some words that are read together lie in one bank: the access takes {passes} passes.",
         describeOnePass: "Lanes read words of different banks: one pass.",
+        describeRanks: "From top to bottom: the memory of {ranks} ranks, each in a frame with its {n} numbers, what others leave there or read there, its flags, and its results.",
+        stillRanks: "{variant}, {n} numbers on each of {ranks} ranks, {threads} threads each: {rank}, simulated.",
         stillOne: "{variant}, {n} numbers, {threads} threads: round {round} of {rounds}, simulated.",
         stillBlocks: "{variant}, {n} numbers, {blocks} blocks of {threads} threads: block {block}, round {round} of {rounds}, simulated.",
         stillSeed: "{variant}, {n} numbers, {threads} threads whose lanes run apart (seed {seed}): where the fault shows, simulated.",

@@ -184,9 +184,11 @@ struct Group<'c> {
     /// Units that run, each with its launch.
     resident: Vec<(usize, Unit)>,
     turns: Turns,
-    /// Shared state that each machine has for its turn: the check for races, and the number of changes of memory.
+    /// Shared state that each machine has for its turn: the check for races, the number of changes of memory, and that of recorded steps.
     order: Option<Box<GlobalOrder>>,
     changes: u64,
+    /// Steps that were recorded, of all launches.
+    recorded: u64,
 }
 
 impl<'c> Group<'c> {
@@ -211,6 +213,7 @@ impl<'c> Group<'c> {
             turns: Turns::new(&contexts[0], drafts.iter().map(|draft| draft.units).sum()).among(streams),
             order,
             changes: 0,
+            recorded: 0,
         }
     }
 
@@ -271,8 +274,10 @@ impl<'c> Group<'c> {
         let launch = &mut self.launches[at];
         std::mem::swap(&mut launch.machine.order, &mut self.order);
         launch.machine.changes = self.changes;
+        launch.machine.recorder.next = self.recorded;
         let done = pass.turn(unit, &mut launch.machine, self.turns.steps());
         self.changes = launch.machine.changes;
+        self.recorded = launch.machine.recorder.next;
         std::mem::swap(&mut launch.machine.order, &mut self.order);
         if done {
             launch.ended += 1;

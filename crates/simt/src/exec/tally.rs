@@ -49,8 +49,8 @@ pub(super) fn atomic_operations(kernel: &Kernel, counts: &[Counts]) -> u64 {
     atomics.map(|(_, counts)| counts.threads).sum()
 }
 
-/// The recorded steps in block order, with the names they need. `took_turns`: the order in which they were recorded is that of
-/// the launch; else units ran side by side, and one after the other stands for that.
+/// The recorded steps in block order, with the names they need. `took_turns`: their order is that of the launch, or of all that
+/// run together; else units ran side by side, and one after the other stands for that.
 pub(super) fn trace(
     kernel: &Kernel,
     launch: &Launch,
@@ -62,8 +62,8 @@ pub(super) fn trace(
         // Stable: the steps of one unit keep their order.
         let unit = |block: [u32; 3]| -> [u32; 3] { std::array::from_fn(|axis| block[2 - axis] / cluster[2 - axis]) };
         steps.sort_by_key(|step| unit(step.block));
+        steps.iter_mut().zip(0..).for_each(|(step, order)| step.order = order);
     }
-    steps.iter_mut().zip(0..).for_each(|(step, order)| step.order = order);
     steps.sort_by_key(|step| step.block_linear);
     let source = |debug: &crate::code::Debug| {
         let loc = debug.loc?;

@@ -17,6 +17,8 @@ pub(super) struct Recorder {
     steps: Vec<Step>,
     /// Steps so far by block: blocks that talk to each other take turns.
     of_block: BTreeMap<u64, u64>,
+    /// Order of the next step. Launches that run together share one count: see `overlap.rs`.
+    pub(super) next: u64,
     pub(super) dropped: u64,
 }
 
@@ -40,11 +42,12 @@ impl Recorder {
             self.dropped += 1;
             return false;
         }
-        let (block, block_linear) = (env.block, env.linear);
+        let (block, block_linear, order) = (env.block, env.linear, self.next);
+        self.next += 1;
         self.steps.push(Step {
             block,
             block_linear,
-            order: self.steps.len() as u64,
+            order,
             warp: warp.index,
             pc,
             split,

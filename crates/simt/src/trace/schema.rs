@@ -45,7 +45,7 @@ pub const SCHEMA: &[Field] = &[
     field("Instruction", "calls", "number[]", "lines of the calls that brought it there by inlining, from the innermost outwards, where all are in that file"),
     field("Step", "block", "number[3]", "index of the block in x, y, z"),
     field("Step", "block_linear", "number", "the same as one number, x fastest"),
-    field("Step", "order", "number", "place among all steps, in the order in which the launch ran: blocks that talk to each other, and those of a cluster, in turns"),
+    field("Step", "order", "number", "place among all steps, in the order in which the launch ran: blocks that talk to each other, and those of a cluster, in turns; launches that run together share one count"),
     field("Step", "warp", "number", "warp of the block"),
     field("Step", "pc", "number", "place in `code`"),
     field("Step", "split", "number", "lanes that are at this instruction, bit n for lane n"),
