@@ -68,7 +68,7 @@ impl Route {
     }
 
     /// Delay of a call by this route in microseconds, and the bandwidth in GB/s at which its bytes cross the link. Both are fitted to
-    /// what two H200 took for 64 KiB to 256 MiB over NVLink 4.
+    /// what two H200 took for 64 KiB to 256 MiB over NVLink 4, by kernels in which each block had a stretch of the array of its own.
     pub const fn delay_and_bandwidth(self) -> (f64, f64) {
         match self {
             Route::LowLatency => (2.4, 280.0),
