@@ -9,9 +9,15 @@
     if ((labs.length + ideas.length === 0 && !document.querySelector("[data-exercise]")) || /\/print\.html$/.test(location.pathname)) return;
     const root = typeof path_to_root === "string" ? path_to_root : "";
     const parts = [
-        "words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "does", "say", "ranks", "stage", "rank-stage", "timeline", "seeds", "ask", "compare", "registers", "resident", "input", "table",
-        "blocks", "edit", "link", "open", "parts", "first", "figure", "idea", "idea-operator", "idea-rows", "idea-softmax", "idea-norm", "idea-accuracy",
+        "words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "does", "say", "ranks", "stage", "timeline", "ask", "compare", "registers", "resident", "input", "table",
+        "blocks", "edit", "link", "open", "parts", "figure", "idea",
     ];
+    // What few take: a small figure's own script, those of the first kernels and of several devices, and a hundred seeds.
+    const alone = ["seeds", "first", "rank-stage", "idea-operator", "idea-rows", "idea-softmax", "idea-norm", "idea-accuracy"];
+    const ownPart = ({ dataset: { idea, lab: slug = "" } }) => {
+        if (idea) return `idea-${idea}`;
+        return slug.startsWith("first-kernel/") ? "first" : slug.startsWith("ch14-all-reduce") ? "rank-stage" : "";
+    };
     // `cargo course book` packs them into one script, and says so here.
     const isPacked = false;
     const lab = (window.reductionLab = { waiting: new Map(), root });
@@ -47,10 +53,17 @@
 
     let loaded = null;
     const load = () => (loaded ||= isPacked ? loadPacked() : Promise.all(parts.map(lab.load)));
+    const loadedAlone = new Map();
+    lab.loadAlone = (name) => {
+        if (!alone.includes(name)) return null;
+        if (!loadedAlone.has(name)) loadedAlone.set(name, lab.load(name));
+        return loadedAlone.get(name);
+    };
     const start = async (element) => {
-        if (ideas.includes(element)) return load();
-        const slug = element.dataset.lab.split("/")[0];
         await load();
+        await lab.loadAlone(ownPart(element));
+        if (ideas.includes(element)) return;
+        const slug = element.dataset.lab.split("/")[0];
         if (!lab.waiting.has(slug)) await lab.load(`data/${slug}`);
         lab.figure(element, await lab.waiting.get(slug));
     };

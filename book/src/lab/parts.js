@@ -151,6 +151,7 @@
         one.addEventListener("click", async () => {
             one.disabled = true;
             try {
+                await lab.loadAlone("seeds");
                 await lab.runSeeds(figure, parts.seeds);
             } catch (error) {
                 parts.seeds.textContent = text("failed", { message: error.message });

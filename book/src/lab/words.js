@@ -404,7 +404,7 @@
         rankGrid: "{ranks} ranks, each a device with one block. Press one to see its lanes.",
         rankGridCalls: "{ranks} ranks, each a device with one block, and {calls} calls in a row. Press one to see its lanes.",
         rankTile: "{who}: {state}",
-        rankTime: "The run, a row for each rank, in the order in which the simulator gave them turns; of looks in vain only a few. Devices run at once.",
+        rankTime: "A row for each rank, in the order of their turns; of looks in vain only a few. Devices run at once.",
         rankKey: "Each frame is the memory of a rank. Strong lines cross from one memory to another, whole for a read, dashed for a write; thin ones stay in one.",
         rankSet: "flag set",
         rankWaits: "waits for {from}",

@@ -13,7 +13,7 @@ use crate::packed::Known;
 pub const FOLDER: &str = "book/src/lab/data";
 
 /// Rounds of zopfli. Of its usual 15, the last twelve cost a minute and gain less than one byte in a hundred.
-const ROUNDS: std::num::NonZeroU64 = std::num::NonZeroU64::new(3).expect("not 0");
+pub const ROUNDS: std::num::NonZeroU64 = std::num::NonZeroU64::new(3).expect("not 0");
 
 /// Every script and what it holds.
 pub fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {

@@ -3,7 +3,6 @@
 //! the labs into one, leaves those of the search to the first search, and takes out of charts, tables, styles and scripts what
 //! does not show.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
@@ -89,11 +88,21 @@ fn page(text: &str) -> String {
     let text = CHART.replace_all(&text, |svg: &Captures<'_>| chart(&svg[0]));
     // The licence of the icons is said once a page.
     let mut is_said = false;
-    ICON.replace_all(
-        &text,
-        |icon: &Captures<'_>| if std::mem::replace(&mut is_said, true) { String::new() } else { icon[0].to_owned() },
-    )
-    .into_owned()
+    unindented(&ICON.replace_all(&text, |icon: &Captures<'_>| {
+        if std::mem::replace(&mut is_said, true) { String::new() } else { icon[0].to_owned() }
+    }))
+}
+
+/// A page without indents and empty lines, but in its listings.
+fn unindented(text: &str) -> String {
+    let mut is_listing = false;
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        out += if is_listing { line } else { line.trim_start() };
+        let (begin, end) = (line.rfind("<pre"), line.rfind("</pre>"));
+        is_listing = if begin.is_some() || end.is_some() { begin > end } else { is_listing };
+    }
+    out
 }
 
 /// A chart or figure. Lines that look the same and follow each other, such as the dashes of one, become one path.
@@ -195,23 +204,34 @@ fn script(text: &str) -> Option<String> {
     Some(lines.fold(String::with_capacity(text.len()), |all, line| all + line + "\n"))
 }
 
-/// Packs the scripts of the labs, which book/theme/lab.js names in their order, into one.
+/// Packs the scripts of the labs, which book/theme/lab.js names in their order, into one; those that one page takes alone are slimmed.
 fn pack_labs(dir: &Path) -> Result<()> {
     let Some(starter) = named(&dir.join("book/theme"), "lab-", ".js")?.pop() else { return Ok(()) };
     let text = std::fs::read_to_string(&starter)?;
-    let list = text.split_once("const parts = [").and_then(|(_, rest)| rest.split_once(']'));
-    let (list, _) = list.context("book/theme/lab.js: no `const parts = [` names the scripts of the labs")?;
     ensure!(text.contains(UNPACKED), "book/theme/lab.js: no `{UNPACKED}` says that its scripts may be packed");
+    let slimmed = |path: &Path| -> Result<String> {
+        let part = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        Ok(script(&part).unwrap_or(part))
+    };
     let mut all = String::new();
-    for name in list.split('"').skip(1).step_by(2) {
-        let path = dir.join(format!("lab/{name}.js"));
-        let part = std::fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
-        all += &script(&part).map_or(Cow::Borrowed(part.as_str()), Cow::Owned);
+    for path in scripts_of(&text, "parts", dir)? {
+        all += &slimmed(&path)?;
         std::fs::remove_file(&path).with_context(|| format!("cannot remove `{}`", path.display()))?;
+    }
+    for path in scripts_of(&text, "alone", dir)? {
+        std::fs::write(&path, slimmed(&path)?).with_context(|| format!("cannot write `{}`", path.display()))?;
     }
     std::fs::write(dir.join("lab/labs.js"), format!("reductionLab.scripts(\"{}\");\n", packed(all)?))?;
     std::fs::write(&starter, text.replace(UNPACKED, "const isPacked = true;"))?;
     Ok(())
+}
+
+/// Paths of the scripts in a list of book/theme/lab.js.
+fn scripts_of(starter: &str, list: &str, dir: &Path) -> Result<Vec<PathBuf>> {
+    let names = starter.split_once(&format!("const {list} = [")).and_then(|(_, rest)| rest.split_once(']'));
+    let (names, _) =
+        names.with_context(|| format!("book/theme/lab.js: no `const {list} = [` names scripts of the labs"))?;
+    Ok(names.split('"').skip(1).step_by(2).map(|name| dir.join(format!("lab/{name}.js"))).collect())
 }
 
 /// Text as gzip in base64. What was packed last is kept: under `--serve` it is mostly the same again.
@@ -223,7 +243,7 @@ fn packed(text: String) -> Result<String> {
     {
         return Ok(packed.clone());
     }
-    let packed = packed::packed(text.as_bytes(), std::num::NonZeroU64::MIN)?;
+    let packed = packed::packed(text.as_bytes(), crate::figures::ROUNDS)?;
     *last = Some((text, packed.clone()));
     Ok(packed)
 }
@@ -231,6 +251,12 @@ fn packed(text: String) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn indents_stay_in_listings_alone() {
+        let text = "<p>\n\n  a\n <pre><code>\n  b\n\n</code></pre>\n  <pre>c</pre>\n  d\n";
+        assert_eq!(unindented(text), "<p>\na\n<pre><code>\n  b\n\n</code></pre>\n<pre>c</pre>\nd\n");
+    }
 
     #[test]
     fn lines_of_one_look_become_one_path_and_others_stay_apart() {

@@ -66,7 +66,7 @@ impl Rival for Cub<'_> {
                         // The index of a row's and its element are as long each, or padded to be.
                         Op::Argmax => Format::Places(8),
                         _ if own => Format::Numbers(ty),
-                        _ => Format::of_library(op, ty, 0),
+                        _ => Format::library(op, ty, 0),
                     };
                     let mut words = vec![form.trim_start_matches("segments_")];
                     words.retain(|&word| word != "baseline");

@@ -22,7 +22,7 @@ pub enum Format {
 
 impl Format {
     /// The library's own, whose results have so many bytes each.
-    pub fn of_library(op: Op, ty: Type, bytes: u64) -> Format {
+    pub fn library(op: Op, ty: Type, bytes: u64) -> Format {
         match op.outcome(ty) {
             _ if op.is_per_element() => Format::Numbers(ty),
             Outcome::Found(_) => Format::Places(bytes as usize),
@@ -96,7 +96,7 @@ impl<'a, T: Number> Judge<'a, T> {
                 }
                 _ => {
                     let results = range.map(|at| format.read(bytes, at));
-                    results.zip(self.of_elements(x)).for_each(|(got, (expected, scale))| keep(got, expected, scale));
+                    results.zip(self.sizes_of(x)).for_each(|(got, (expected, scale))| keep(got, expected, scale));
                 }
             }
         }
@@ -104,7 +104,7 @@ impl<'a, T: Number> Judge<'a, T> {
     }
 
     /// Results of a row's elements, by softmax or a norm, with what an error is divided by.
-    fn of_elements(&self, x: &[T]) -> Vec<(f64, f64)> {
+    fn sizes_of(&self, x: &[T]) -> Vec<(f64, f64)> {
         let x: Vec<f64> = x.iter().copied().map(number_of).collect();
         if self.op == Op::Softmax {
             let max = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);

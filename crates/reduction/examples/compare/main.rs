@@ -59,7 +59,8 @@ fn run() -> Result<()> {
             candle_shapes(&mut Turns::new(bench, &mut rivals, f64::INFINITY))
         }
         ["cub", seconds, libraries @ ..] if !libraries.is_empty() => {
-            let seconds = seconds.parse().map_err(|_| format!("{seconds}: a number of seconds is wanted; {USAGE}"))?;
+            let seconds =
+                seconds.parse().map_err(|_| format!("{seconds}: a number of seconds is expected; {USAGE}"))?;
             let libraries = cub::open(libraries)?;
             let bench = Bench::new()?;
             cub_shapes(&mut Turns::new(bench, &mut cub::Cub::new(&libraries), seconds))
@@ -345,7 +346,7 @@ impl<'r> Turns<'r> {
         let judge = Judge::new(op, shape, &elements, &weights);
 
         let stride = plan.reduction().result_bytes() / shape.rows;
-        let format = Format::of_library(op, ty, stride);
+        let format = Format::library(op, ty, stride);
         let ours = self.captured(&arrays, &judge, format, String::new(), &mut |arrays| {
             bench.ours(&plan, &mut workspace, arrays, &shared)
         })?;
