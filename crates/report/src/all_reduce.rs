@@ -29,7 +29,6 @@ struct Record {
     device: String,
     driver: String,
     date: String,
-    commit: String,
     /// NCCL's version as it counts: 22809 for 2.28.9.
     nccl: u32,
     torch: String,
@@ -144,7 +143,7 @@ impl Record {
 pub fn all_reduce(root: &Path, runs: &OverDevices) -> Result<Vec<(String, String)>> {
     let mut record = load(root, RECORD)?;
     let four = load(root, RECORD_OF_FOUR)?;
-    let source_of_four = format!("{}, at commit {}", four.source(), four.commit.get(..7).unwrap_or(&four.commit));
+    let source_of_four = four.source();
     record.link.extend(four.link);
     record.scalar.extend(four.scalar);
     record.cases.extend(four.cases);

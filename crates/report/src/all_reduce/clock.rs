@@ -272,11 +272,11 @@ mod tests {
     }
 
     fn record(cases: Vec<Case>) -> Record {
-        let (device, driver, date, commit, torch) = Default::default();
+        let (device, driver, date, torch) = Default::default();
         let scalar = |entrant: &str, us| Scalar { entrant: entrant.to_owned(), n: 8, ranks: 2, us };
         let link = vec![Link { link: "push".to_owned(), ranks: 2, us: 1.0, gb_per_s: Some(2.0) }];
         let scalar = vec![scalar("parts", 3.0), scalar("whole", 5.5)];
-        Record { device, driver, date, commit, nccl: 22_809, torch, link, scalar, cases }
+        Record { device, driver, date, nccl: 22_809, torch, link, scalar, cases }
     }
 
     #[test]
