@@ -107,13 +107,14 @@ impl<T: Number> Arrays<T> {
 }
 
 impl Bench {
-    /// One operation and type, from 1 KiB up to so many bytes, a power of two.
+    /// One operation and type: 16 bytes, and from 1 KiB up to so many, a power of two.
     pub fn cases<T: Number>(&mut self, op: Op, most: u32) -> Result<()> {
         let mut from = 10;
         for (to, routes) in TIERS {
             let group = self.group::<T>(op, 1 << to.min(most), routes)?;
             let mut ranks = Ranks::of(group, &self.streams)?;
-            for lg in (from..=to.min(most)).step_by(2) {
+            let shortest = (from == 10).then_some(4);
+            for lg in shortest.into_iter().chain((from..=to.min(most)).step_by(2)) {
                 self.case::<T>(&mut ranks, op, (1usize << lg) / size_of::<T>(), routes)?;
             }
             from = to + 2;

@@ -76,7 +76,8 @@ fn main() -> Result<()> {
     bench.cases::<f32>(Op::Sum, 30)?;
     bench.scalar()?;
     bench.cases::<bf16>(Op::Sum, 30)?;
-    bench.cases::<f32>(Op::Maximum, 24)?;
+    bench.cases::<f32>(Op::Maximum, 30)?;
+    bench.cases::<bf16>(Op::Maximum, 30)?;
     // Its communicators are aborted where they are dropped, which waits for nothing that is left.
     Ok(())
 }
