@@ -273,6 +273,8 @@ pub fn held_by_block(problem: &Problem<'_>, matrix: Matrix, most: u64) -> Shape 
 
 /// Threads of a block that holds a row, and vectors of each.
 pub type HoldingBlock = (u32, u32);
+/// Those that committed kernels have, but for norms backward.
+pub const HOLDING_BLOCKS: [HoldingBlock; 4] = [(64, 2), (256, 2), (256, 4), (512, 4)];
 /// Blocks, threads of each, and how many elements of a row each thread may hold.
 pub type Team = (u64, u64, u64);
 

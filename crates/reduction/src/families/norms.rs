@@ -4,14 +4,12 @@ use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan, Problem};
 use crate::team::{
-    Endings, HoldingBlock, Kernels, Roundings, Shape, Team, committed, first_to_hold, held_by_block, is_few,
+    Endings, HOLDING_BLOCKS, Kernels, Roundings, Shape, Team, committed, first_to_hold, held_by_block, is_few,
     lanes_of_elements, parts, stream,
 };
 
 /// Elements of a row that are a warp's; backward, where a barrier for each row would be one in every turn, twice as many.
 const OF_WARP: u64 = 512;
-/// Blocks that hold a row by committed kernels, forward.
-const FORWARD_BLOCKS: [HoldingBlock; 4] = [(64, 2), (256, 2), (256, 4), (512, 4)];
 /// Elements that a thread of a block holds. Backward it has two inputs, and sums of two kinds.
 const FORWARD: u64 = 32;
 const BACKWARD: u64 = 16;
@@ -51,7 +49,7 @@ pub fn shape_for(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     if problem.on_demand {
         return gpu_shape(problem, matrix);
     }
-    committed(problem, matrix, if is_backward(problem) { &[(256, 2)] } else { &FORWARD_BLOCKS })
+    committed(problem, matrix, if is_backward(problem) { &[(256, 2)] } else { &HOLDING_BLOCKS })
 }
 
 fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {

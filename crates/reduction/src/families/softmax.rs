@@ -4,12 +4,10 @@ use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::{Arg, Plan, Problem};
 use crate::team::{
-    Endings, HoldingBlock, Kernels, Roundings, Shape, Team, committed, first_to_hold, held_by_block, is_few,
+    Endings, HOLDING_BLOCKS, Kernels, Roundings, Shape, Team, committed, first_to_hold, held_by_block, is_few,
     lanes_of_elements, parts, stream,
 };
 
-/// Blocks that hold a row by committed kernels.
-const COMMITTED: [HoldingBlock; 4] = [(64, 2), (256, 2), (256, 4), (512, 4)];
 /// Elements of a row that are a warp's.
 const OF_WARP: u64 = 512;
 /// Elements of a row from which on it is only read, not held, where it has one result.
@@ -30,7 +28,7 @@ pub fn held_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
 /// The shape for this problem: the smallest team that holds a row in its registers; a row that none holds is cut into parts, as
 /// many as keep the card busy.
 pub fn shape_for(problem: &Problem<'_>, matrix: Matrix) -> Shape {
-    if problem.on_demand { gpu_shape(problem, matrix) } else { committed(problem, matrix, &COMMITTED) }
+    if problem.on_demand { gpu_shape(problem, matrix) } else { committed(problem, matrix, &HOLDING_BLOCKS) }
 }
 
 fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
