@@ -24,8 +24,8 @@ class Contest:
             self.keys = json.load(file)
 
     def shapes(self, which="shapes"):
-        """Rows and columns: of every operation, or `drawn` at random."""
-        other = self.keys.get("shapes_of")
+        """Rows and columns: of every operation, of language `models`, or `drawn` at random."""
+        other = self.keys.get("shapes_of") if which not in self.keys else None
         return of(other).shapes(which) if other else [tuple(shape) for shape in self.keys.get(which, [])]
 
     def tasks(self):

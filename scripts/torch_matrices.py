@@ -1,19 +1,20 @@
-"""What scripts/torch_softmax.py and scripts/torch_norms.py have in common: how torch and Liger are timed over matrices, and how
-what they give is judged.
+"""What scripts/torch_softmax.py and scripts/torch_norms.py have in common: how torch, Liger and QuACK are timed over matrices, and
+how what they give is judged.
 
 The method is that of scripts/torch_rows.py: CUDA graphs of several calls, each of a matrix of its own with results of its own,
 cold, the median of the replays; the results of two calls are judged, element by element, against the same operation in 64
-bits. In the order of the chapter's contest.json, and for each of its tasks by SHAPES; what is
-compiled by SHAPES first, those nearest to 4,096 columns before the others, so that every task has some.
-Eager: the function of torch, or backward the one that autograd calls. Liger: its kernels, launched as its functions do. Compiled:
-torch.compile in its mode max-autotune-no-cudagraphs, for each shape anew. After SECONDS nothing more is begun: the first third
-of them is eager, then comes Liger up to a half. What the time is not enough for is not in the record.
+bits. Eager: the function of torch, or backward the one that autograd calls. Liger, QuACK: their kernels, launched as their functions
+do. Compiled: torch.compile in its mode max-autotune-no-cudagraphs, for each shape anew.
 
---ahead compiles what the compiled ones need in several processes, as scripts/torch_operators.py does.
+Cells are shared out to several processes, because compiling takes longer than measuring. One of them has the GPU at a time: it
+holds a lock while it replays, judges, or tries the variants of a compiled kernel. In the order of the chapter's contest.json: its
+shapes, then those of language models, then those drawn at random. After SECONDS no cell is begun. Each is written as it is
+found, and a second run goes on where the first one stopped: what OUT.json holds is not timed again.
 """
 
+import fcntl
 import importlib.metadata
-import math
+import json
 import multiprocessing
 import os
 import sys
@@ -22,30 +23,32 @@ import time
 
 import torch
 
-import torch_operators
 import torch_rows as rows
 
-try:
-    import liger_kernel  # noqa: F401  # pylint: disable=unused-import
-    import triton  # noqa: F401  # pylint: disable=unused-import
-
-    HAS_LIGER = True
-except ImportError:
-    HAS_LIGER = False
+ENTRANTS = ("torch_compiled", "quack", "liger", "torch")
+TYPES = rows.TYPES | {"f16": torch.float16}
+PROCESSES_MAX = 12
 
 
-# Those of the commonest widths first.
-BY_WIDTH = sorted(rows.SHAPES, key=lambda shape: abs(math.log2(shape[1] / 4096)))
+def version_of(package):
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+HAS_LIGER = version_of("liger_kernel") is not None
+HAS_QUACK = version_of("quack-kernels") is not None
 
 
 class Contest:
     """What a chapter has: overridden by its script."""
 
     table = None  # contest.Contest
-    eager, compiled, liger = {}, {}, {}
+    eager, compiled, liger, quack = {}, {}, {}, {}
     two = ()  # operations of two matrices
 
-    def more(self, op, name, x, g):
+    def more(self, entrant, op, x):
         """What a call is given beside its one or two matrices."""
         raise NotImplementedError
 
@@ -54,133 +57,220 @@ class Contest:
         raise NotImplementedError
 
     def is_right(self, entrant, op, got, call):
-        loose = 2e-2 if call[0].dtype == torch.bfloat16 else 1e-4
+        loose = {torch.float32: 1e-4, torch.float16: 4e-3}.get(call[0].dtype, 2e-2)
         got = got if isinstance(got, (tuple, list)) else (got,)
         pairs = zip(got, self.right_of(entrant, op, call))
         return all(bool(((x.double() - right).abs() <= loose * size).all()) for x, (right, size) in pairs)
 
     def function(self, entrant, op):
         """Nothing where there is none."""
-        if entrant == "liger":
-            return self.liger.get(op) if HAS_LIGER else None
-        if entrant == "torch":
-            return self.eager[op]
+        if entrant != "torch_compiled":
+            return {"torch": self.eager, "liger": self.liger, "quack": self.quack}[entrant].get(op)
         torch._dynamo.reset()
         return torch.compile(self.compiled[op], mode=rows.MODE, dynamic=False)
 
+    def cells(self):
+        """Entrant, operation, type and shape, what matters most first."""
+        for which in ("shapes", "models", "drawn"):
+            for shape in self.table.shapes(which):
+                for op, name in self.table.tasks():
+                    yield from ((entrant, op, name, shape) for entrant in ENTRANTS if self.has(entrant, op))
 
-def compile_ahead(task):
-    """In a process of its own, which chooses among the kernels for itself alone."""
-    contest, (op, name), shape = task
-    x, g = (torch.rand(shape, device="cuda").to(rows.TYPES[name]) for _ in range(2))
-    g = g if op in contest.two else None
-    contest.function("torch_compiled", op)(x, g, *contest.more(op, name, x, g))
-    torch.cuda.synchronize()
-
-
-def ahead(contest, seconds):
-    begin = time.monotonic()
-    if "TRITON_CACHE_DIR" not in os.environ:
-        sys.exit(f"{sys.argv[0]}: --ahead needs TRITON_CACHE_DIR, a folder that the run that times has too")
-    tasks = [(contest, case, shape) for shape in BY_WIDTH for case in contest.table.tasks()]
-    done = 0
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        context = multiprocessing.get_context("spawn")
-        pool = context.Pool(max(1, (os.cpu_count() or 2) - 2), torch_operators.own_cache, (folder,))
-        for result in [pool.apply_async(compile_ahead, (task,)) for task in tasks]:
-            try:
-                result.get(max(0.0, begin + seconds - time.monotonic()))
-                done += 1
-            except multiprocessing.TimeoutError:
-                break
-            except Exception as error:  # pylint: disable=broad-except  # it says so again when it is timed
-                print(f"{type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
-        pool.terminate()
-    print(f"{done} of {len(tasks)} compiled ahead in {time.monotonic() - begin:.0f} s", file=sys.stderr)
+    def has(self, entrant, op):
+        of = {"torch": self.eager, "torch_compiled": self.compiled, "liger": self.liger, "quack": self.quack}
+        return op in of[entrant]
 
 
-class Run(rows.Run):
-    """What is found, of one chapter."""
+class Gpu:
+    """The right to use the GPU, which one process has at a time; taken again by its holder at no cost."""
 
-    def __init__(self, contest, out, seconds):
-        super().__init__(out, seconds)
-        self.contest = contest
-        count = 2 * rows.CALLS_MIN * max(a * b for a, b in rows.SHAPES) + 8192
-        generator = torch.Generator(device="cuda").manual_seed(1)
-        values = torch.rand(count, device="cuda", generator=generator).mul_(16).sub_(8)
-        self.pools = {name: values.to(dtype) for name, dtype in rows.TYPES.items()}
-        self.record["liger"] = importlib.metadata.version("liger_kernel") if HAS_LIGER else None
+    def __init__(self, path):
+        self.file = open(path, "w", encoding="utf-8")  # pylint: disable=consider-using-with
+        self.depth = 0
 
-    def calls(self, op, name, shape):
+    def __enter__(self):
+        if self.depth == 0:
+            fcntl.flock(self.file, fcntl.LOCK_EX)
+        self.depth += 1
+
+    def __exit__(self, *_):
+        self.depth -= 1
+        if self.depth == 0:
+            torch.cuda.synchronize()
+            fcntl.flock(self.file, fcntl.LOCK_UN)
+
+
+def share_autotuning(gpu):
+    """Makes what torch.compile launches, trials of its variants too, wait for the GPU."""
+    from torch._inductor.runtime.triton_heuristics import CachingAutotuner
+
+    run = CachingAutotuner.run
+
+    def alone(self, *args, **kwargs):
+        with gpu:
+            return run(self, *args, **kwargs)
+
+    CachingAutotuner.run = alone
+
+
+class Worker:
+    """One process, which takes cells until none is left."""
+
+    def __init__(self, contest, lock):
+        self.contest, self.gpu = contest, Gpu(lock)
+        share_autotuning(self.gpu)
+        torch.manual_seed(os.getpid())
+        with self.gpu:
+            self.large = torch.zeros(4 * torch.cuda.get_device_properties(0).L2_cache_size // 4, dtype=torch.int32, device="cuda")
+            self.largest = torch.empty((), dtype=torch.int32, device="cuda")
+
+    def call(self, entrant, op, name, shape):
+        """Matrices of numbers from -8 to 8, and what goes with them."""
+        two = op in self.contest.two
+        x, g = (
+            torch.rand(shape, device="cuda").mul_(16).sub_(8).to(TYPES[name]) if i == 0 or two else None for i in range(2)
+        )
+        return x, g, *self.contest.more(entrant, op, x)
+
+    def calls(self, entrant, op, name, shape):
         """What each call of a graph is given, each of it elsewhere."""
-        pool, n = self.pools[name], shape[0] * shape[1]
         arrays = 2 if op in self.contest.two else 1
-        most = max(rows.CALLS_MIN, min(rows.CALLS_MAX, rows.COPIES_BYTES // (arrays * n * pool.element_size())))
-        stride = (n + 63) // 64 * 64
-        calls = []
-        for i in range(most):
-            at = [(arrays * i + k) * stride for k in range(arrays)]
-            if at[-1] + n > pool.numel():
-                break
-            x, g = [pool[a : a + n].view(shape) for a in at] + ([None] if arrays == 1 else [])
-            calls.append((x, g, *self.contest.more(op, name, x, g)))
-        return calls
+        bytes_each = arrays * shape[0] * shape[1] * TYPES[name].itemsize
+        most = max(rows.CALLS_MIN, min(rows.CALLS_MAX, rows.COPIES_BYTES // bytes_each))
+        return [self.call(entrant, op, name, shape) for _ in range(most)]
 
-    def one(self, entrant, case, shape, function):
-        op, name = case
-        calls = self.calls(op, name, shape)
-        flush = lambda: torch.amax(self.large, 0, out=self.largest)  # noqa: E731
-        times, outs, graph = rows.replay(lambda call: function(*call), calls, flush)
-        judged = list(zip(outs, calls))[:2]
-        is_right = all(self.contest.is_right(entrant, op, got, call) for got, call in judged)
-        self.record["cases"].append({
+    def cell(self, entrant, op, name, shape):
+        """The case of a record; None where there is no such function."""
+        function = self.contest.function(entrant, op)
+        if function is None:
+            return None
+        if entrant in ("torch_compiled", "quack"):  # compiled here, beside what others measure
+            with self.gpu:
+                call = self.call(entrant, op, name, shape)
+            function(*call)
+            del call
+        with self.gpu:
+            calls = self.calls(entrant, op, name, shape)
+            flush = lambda: torch.amax(self.large, 0, out=self.largest)  # noqa: E731
+            times, outs, graph = rows.replay(lambda call: function(*call), calls, flush)
+            judged = list(zip(outs, calls))[:2]
+            is_right = all(self.contest.is_right(entrant, op, got, call) for got, call in judged)
+            del outs, graph, calls
+            count = len(judged)
+            del judged
+            torch.cuda.empty_cache()
+        return {
             "chapter": self.contest.table.chapter, "contest": "alone", "entrant": entrant, "op": op, "type": name,
             "n": shape[0] * shape[1], "rows": shape[0], "cols": shape[1], "offsets": None,
             "cold_us": rows.statistics.median(times), "range_us": [min(times), max(times)], "limit_us": None,
-            "judged": len(judged) * shape[0], "ok": is_right,
-        })
-        del outs, graph, calls, judged
-        return f"{rows.statistics.median(times):.2f}" + ("" if is_right else " WRONG")
+            "judged": count * shape[0], "ok": is_right,
+        }
 
-    def try_one(self, entrant, case, shape, until=1.0):
-        op, name = case
-        what = f"{entrant} {op} {name} {shape[0]}x{shape[1]}"
-        if time.monotonic() - self.begin > until * self.seconds:
-            self.late.append(what)
-            return
+
+def work(contest, lock, cells, until, found):
+    """In a process of its own. `cells` are shared; `found` takes what each has given."""
+    worker = None
+    while time.time() < until:
         try:
-            function = self.contest.function(entrant, op)
-            if function is None:
-                return
-            told = self.one(entrant, case, shape, function)
-        except Exception as error:  # pylint: disable=broad-except
-            torch.cuda.synchronize()
-            told = f"{type(error).__name__}: {str(error)[:200]}"
-        print(f"{time.monotonic() - self.begin:6.1f} s  {what}: {told}", file=sys.stderr, flush=True)
+            cell = cells.get_nowait()
+        except Exception:  # pylint: disable=broad-except  # empty
+            break
+        begin = time.monotonic()
+        try:
+            worker = worker or Worker(contest, lock)
+            case, told = worker.cell(*cell), None
+        except Exception as error:  # pylint: disable=broad-except  # one cell costs the others nothing
+            case, told = None, f"{type(error).__name__}: {str(error)[:200]}"
+            if worker is not None:
+                worker.gpu.depth = 0
+                fcntl.flock(worker.gpu.file, fcntl.LOCK_UN)
+                torch.cuda.empty_cache()
+        found.put((cell, case, told, time.monotonic() - begin))
+    found.put(None)
+
+
+class Run:
+    """What is found, of one chapter."""
+
+    def __init__(self, contest, out, seconds):
+        self.contest, self.out, self.seconds, self.begin = contest, out, seconds, time.time()
+        self.record = {
+            "version": torch.__version__, "liger": version_of("liger_kernel"), "quack": version_of("quack-kernels"),
+            "device": torch.cuda.get_device_name(0), "refused": [], "cases": [],
+        }
+        if os.path.exists(out):
+            with open(out, encoding="utf-8") as file:
+                before = json.load(file)
+            if before["device"] != self.record["device"]:
+                sys.exit(f"{out} is of an {before['device']}, and this is an {self.record['device']}: name another file")
+            self.record["cases"], self.record["refused"] = before["cases"], before.get("refused", [])
+
+    def left(self):
+        key = lambda case: (case["entrant"], case["op"], case["type"], (case["rows"], case["cols"]))  # noqa: E731
+        done = {key(case) for case in self.record["cases"]} | {
+            (*refused["cell"][:3], tuple(refused["cell"][3])) for refused in self.record["refused"]
+        }
+        return [cell for cell in self.contest.cells() if cell not in done]
+
+    def save(self):
+        with open(self.out + ".new", "w", encoding="utf-8") as file:
+            json.dump(self.record, file, indent=1)
+            file.write("\n")
+        os.replace(self.out + ".new", self.out)
 
     def all(self):
-        for entrant, until in [("torch", 1 / 3), ("liger", 1 / 2)]:
-            for case in self.contest.table.tasks():
-                for shape in rows.SHAPES:
-                    self.try_one(entrant, case, shape, until)
-            self.save()
-        for shape in BY_WIDTH:
-            for case in self.contest.table.tasks():
-                self.try_one("torch_compiled", case, shape)
-            self.save()
+        cells = self.left()
+        context = multiprocessing.get_context("spawn")
+        count = max(1, min(PROCESSES_MAX, (os.cpu_count() or 2) - 2, len(cells)))
+        waiting, found = context.Queue(), context.Queue()
+        for cell in cells:
+            waiting.put(cell)
+        with tempfile.NamedTemporaryFile() as lock:
+            task = (self.contest, lock.name, waiting, self.begin + self.seconds, found)
+            processes = [context.Process(target=work, args=task, daemon=True) for _ in range(count)]
+            for process in processes:
+                process.start()
+            self.gather(found, count)
+        done = len(cells) - len(self.left())
+        print(f"{done} of {len(cells)} cells in {time.time() - self.begin:.0f} s by {count} processes", file=sys.stderr)
+        waiting.cancel_join_thread()
+        for process in processes:
+            process.terminate()
+
+    def gather(self, found, running):
+        """Until every process has ended, or none says anything any more."""
+        saved = time.time()
+        while running:
+            try:
+                got = found.get(timeout=60)
+            except Exception:  # pylint: disable=broad-except
+                break
+            if got is None:
+                running -= 1
+                continue
+            (entrant, op, name, shape), case, told, seconds = got
+            if case is not None:
+                told = f"{case['cold_us']:.2f}" + ("" if case["ok"] else " WRONG")
+                self.record["cases"].append(case)
+            elif told is not None:
+                self.record["refused"].append({"cell": [entrant, op, name, shape], "why": told})
+            at = time.time() - self.begin
+            print(f"{at:6.1f} s  {entrant} {op} {name} {shape[0]}x{shape[1]}: {told} ({seconds:.1f} s)", file=sys.stderr, flush=True)
+            if time.time() - saved > 5:
+                self.save()
+                saved = time.time()
+        self.save()
 
 
 def main(contest, usage):
     words = sys.argv[1:]
-    if words[:1] == ["--ahead"] and len(words) == 2:
-        ahead(contest, float(words[1]))
-        return
     if len(words) not in (1, 3) or words[0].startswith("-") or words[1:2] not in ([], ["--seconds"]):
         sys.exit(usage)
     if not torch.cuda.is_available():
         sys.exit(f"{sys.argv[0]}: torch is here, but sees no GPU")
     run = Run(contest, words[0], float(words[2]) if len(words) == 3 else float("inf"))
     run.all()
-    run.save()
-    if run.late:
-        print(f"the time is up; left out: {len(run.late)}, from {run.late[0]} on", file=sys.stderr)
+    left = run.left()
+    if left:
+        entrant, op, name, shape = left[0]
+        print(f"left out: {len(left)}, from {entrant} {op} {name} {shape[0]}x{shape[1]} on", file=sys.stderr)

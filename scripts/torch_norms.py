@@ -1,10 +1,9 @@
-"""Times what torch and Liger have for the operations of chapter 12 and writes the cases of a record.
+"""Times what torch, Liger and QuACK have for the operations of chapter 12 and writes the cases of a record.
 
 Usage: python3 scripts/torch_norms.py OUT.json [--seconds SECONDS]
-       python3 scripts/torch_norms.py --ahead SECONDS
 
-As scripts/torch_matrices.py says. Backward torch and Liger are given what their forward pass has saved, means and scales; ours
-finds them anew.
+As scripts/torch_matrices.py says. Backward the others are given what their forward pass has saved, means and scales; ours
+finds them anew. QuACK's layer norm wants its weights in 32 bits, and gets them so.
 """
 
 import torch
@@ -18,6 +17,9 @@ if torch_matrices.HAS_LIGER:
     from liger_kernel.ops.layer_norm import layer_norm_backward, layer_norm_forward
     from liger_kernel.ops.rms_norm import rms_norm_backward, rms_norm_forward
     from liger_kernel.ops.utils import calculate_settings
+
+if torch_matrices.HAS_QUACK:
+    from quack.rmsnorm import layernorm_bwd, layernorm_fwd, rmsnorm_bwd, rmsnorm_fwd
 
 EPSILON = 1e-5
 TWO = ("add_layer_norm", "add_rms_norm", "layer_norm_backward", "rms_norm_backward")
@@ -77,16 +79,25 @@ LIGER = {
     "rms_norm_backward": lambda x, g, w, b, mean, scale: rms_norm_backward(
         g, x, w, scale[:, 0], 0.0, 0, *calculate_settings(x.shape[1]), False, None  # 0: as in Llama
     ),
-}
+} if torch_matrices.HAS_LIGER else {}
+
+QUACK = {
+    "layer_norm": lambda x, g, w, b, mean, scale: layernorm_fwd(x, w, b, EPSILON),
+    "rms_norm": lambda x, g, w, b, mean, scale: rmsnorm_fwd(x, w, eps=EPSILON)[0],
+    "add_rms_norm": lambda x, g, w, b, mean, scale: rmsnorm_fwd(x, w, residual=g, eps=EPSILON)[:2],
+    "layer_norm_backward": lambda x, g, w, b, mean, scale: layernorm_bwd(x, w, g, scale[:, 0], mean[:, 0]),
+    "rms_norm_backward": lambda x, g, w, b, mean, scale: rmsnorm_bwd(x, w, g, scale[:, 0])[:2],
+} if torch_matrices.HAS_QUACK else {}
 
 
 class Norms(torch_matrices.Contest):
     table = contest.of("ch12-norms")
-    eager, compiled, liger = EAGER, COMPILED, LIGER
+    eager, compiled, liger, quack = EAGER, COMPILED, LIGER, QUACK
     two = TWO
 
-    def more(self, op, name, x, g):
-        w, b = (torch.rand(x.shape[1], device=x.device).mul_(2).sub_(1).to(x.dtype) for _ in range(2))
+    def more(self, entrant, op, x):
+        dtype = torch.float32 if entrant == "quack" and op == "layer_norm" else x.dtype
+        w, b = (torch.rand(x.shape[1], device=x.device).mul_(2).sub_(1).to(dtype) for _ in range(2))
         if "backward" not in op:
             return w, b, None, None
         wide = x.float()

@@ -1,7 +1,6 @@
-"""Times what torch and Liger have for the operations of chapter 11 and writes the cases of a record.
+"""Times what torch, Liger and QuACK have for the operations of chapter 11 and writes the cases of a record.
 
 Usage: python3 scripts/torch_softmax.py OUT.json [--seconds SECONDS]
-       python3 scripts/torch_softmax.py --ahead SECONDS
 
 As scripts/torch_matrices.py says. Of Liger's cross-entropy its kernel is launched without what waits for the host.
 """
@@ -18,6 +17,10 @@ if torch_matrices.HAS_LIGER:
     from liger_kernel.ops.softmax import _softmax_backward, _softmax_forward
     from liger_kernel.ops.utils import calculate_settings
 
+if torch_matrices.HAS_QUACK:
+    from quack.cross_entropy import cross_entropy_bwd, cross_entropy_fwd
+    from quack.softmax import softmax_bwd, softmax_fwd
+
 TWO = ("softmax_backward", "log_softmax_backward")
 
 
@@ -28,15 +31,16 @@ def nll_backward(x, labels, gradients):
     return torch.ops.aten._log_softmax_backward_data(wide, x, 1, x.dtype)
 
 
-# x: the matrix, or the results of the forward pass; g: the gradient of those; labels and gradients: one a row.
+# x: the matrix, or the results of the forward pass; g: the gradient of those; labels, gradients and the logarithms that a forward
+# pass has saved: one a row.
 EAGER = {
-    "softmax": lambda x, g, labels, gradients: torch.softmax(x, 1),
-    "log_softmax": lambda x, g, labels, gradients: torch.log_softmax(x, 1),
-    "logsumexp": lambda x, g, labels, gradients: torch.logsumexp(x, 1),
-    "cross_entropy": lambda x, g, labels, gradients: F.cross_entropy(x, labels, reduction="none"),
-    "softmax_backward": lambda x, g, labels, gradients: torch.ops.aten._softmax_backward_data(g, x, 1, x.dtype),
-    "log_softmax_backward": lambda x, g, labels, gradients: torch.ops.aten._log_softmax_backward_data(g, x, 1, x.dtype),
-    "cross_entropy_backward": lambda x, g, labels, gradients: nll_backward(x, labels, gradients),
+    "softmax": lambda x, g, labels, gradients, logs: torch.softmax(x, 1),
+    "log_softmax": lambda x, g, labels, gradients, logs: torch.log_softmax(x, 1),
+    "logsumexp": lambda x, g, labels, gradients, logs: torch.logsumexp(x, 1),
+    "cross_entropy": lambda x, g, labels, gradients, logs: F.cross_entropy(x, labels, reduction="none"),
+    "softmax_backward": lambda x, g, labels, gradients, logs: torch.ops.aten._softmax_backward_data(g, x, 1, x.dtype),
+    "log_softmax_backward": lambda x, g, labels, gradients, logs: torch.ops.aten._log_softmax_backward_data(g, x, 1, x.dtype),
+    "cross_entropy_backward": lambda x, g, labels, gradients, logs: nll_backward(x, labels, gradients),
 }
 
 
@@ -55,9 +59,9 @@ def loss_backward(x, labels, gradients):
 
 
 COMPILED = EAGER | {
-    "softmax_backward": lambda x, g, labels, gradients: shares_backward(x, g),
-    "log_softmax_backward": lambda x, g, labels, gradients: logarithms_backward(x, g),
-    "cross_entropy_backward": lambda x, g, labels, gradients: loss_backward(x, labels, gradients),
+    "softmax_backward": lambda x, g, labels, gradients, logs: shares_backward(x, g),
+    "log_softmax_backward": lambda x, g, labels, gradients, logs: logarithms_backward(x, g),
+    "cross_entropy_backward": lambda x, g, labels, gradients, logs: loss_backward(x, labels, gradients),
 }
 
 
@@ -78,13 +82,20 @@ def liger_loss(x, labels):
 
 
 LIGER = {
-    "softmax": lambda x, g, labels, gradients: _softmax_forward(x)[0],
-    "softmax_backward": lambda x, g, labels, gradients: _softmax_backward(g, x, *calculate_settings(x.shape[1]), False),
-    "cross_entropy": lambda x, g, labels, gradients: liger_loss(x, labels),
-}
+    "softmax": lambda x, g, labels, gradients, logs: _softmax_forward(x)[0],
+    "softmax_backward": lambda x, g, labels, gradients, logs: _softmax_backward(g, x, *calculate_settings(x.shape[1]), False),
+    "cross_entropy": lambda x, g, labels, gradients, logs: liger_loss(x, labels),
+} if torch_matrices.HAS_LIGER else {}
+
+QUACK = {
+    "softmax": lambda x, g, labels, gradients, logs: softmax_fwd(x),
+    "softmax_backward": lambda x, g, labels, gradients, logs: softmax_bwd(g, x),
+    "cross_entropy": lambda x, g, labels, gradients, logs: cross_entropy_fwd(x, labels),
+    "cross_entropy_backward": lambda x, g, labels, gradients, logs: cross_entropy_bwd(x, labels, gradients, logs),
+} if torch_matrices.HAS_QUACK else {}
 
 
-def right_of(entrant, op, x, g, labels, gradients):
+def right_of(entrant, op, x, g, labels, gradients, _):
     """In 64 bits: what is right, and the size that an error is a share of."""
     x = x.double()
     if op == "softmax":
@@ -112,13 +123,14 @@ def right_of(entrant, op, x, g, labels, gradients):
 
 class Softmax(torch_matrices.Contest):
     table = contest.of("ch11-softmax")
-    eager, compiled, liger = EAGER, COMPILED, LIGER
+    eager, compiled, liger, quack = EAGER, COMPILED, LIGER, QUACK
     two = TWO
 
-    def more(self, op, name, x, g):
+    def more(self, entrant, op, x):
         labels = torch.randint(0, x.shape[1], x.shape[:1], device=x.device) if op.startswith("cross") else None
         gradients = torch.rand(x.shape[0], device=x.device) if op == "cross_entropy_backward" else None
-        return labels, gradients
+        logs = torch.logsumexp(x.float(), 1) if op == "cross_entropy_backward" else None
+        return labels, gradients, logs
 
     def right_of(self, entrant, op, call):
         return [right_of(entrant, op, *call)]

@@ -56,6 +56,9 @@ pub struct Options {
     /// Output of scripts/torch_sum.py or another of scripts/torch_*.py on this GPU, to be written into the same file
     #[arg(long, value_name = "FILE.json")]
     torch: Option<PathBuf>,
+    /// Takes in what FILE.json of --out holds already, and measures the rest; for contests over matrices
+    #[arg(long)]
+    resume: bool,
     /// Types of the elements [default: those of each contest; of the chapters' sums i32, f32 and f64]
     #[arg(long, value_parser = lab::cli::types(), value_delimiter = ',')]
     types: Vec<Type>,
@@ -165,13 +168,32 @@ pub fn run(options: &Options) -> Result<()> {
     let source = KernelSource::find(lab::clock::CEILING, &built_root())?;
     let out = options.out.clone().unwrap_or_else(|| default_out(source.root(), &device.description().name));
     let mut record = empty_record(&device, source.root(), options.quick);
+    if options.resume {
+        take_in_earlier(&mut record, &out)?;
+    }
     if let Some((libraries, cases)) = torch {
         record.libraries.extend(libraries);
+        record.cases.retain(|case| !torch::ENTRANTS.contains(&case.entrant.as_str()));
         record.cases.extend(cases);
     }
     let mut run = suite::Suite::new(options, device, source.clone(), record, out)?;
     run.all(&source)?;
     finish(&run)
+}
+
+/// Takes over the cases of the record that `out` holds, which must be of the same card and sources.
+fn take_in_earlier(record: &mut Measurement, out: &Path) -> Result<()> {
+    if !out.is_file() {
+        return Ok(());
+    }
+    let earlier: Measurement = lab::record::load_json(out)?.unwrap_or_default();
+    let of = |record: &Measurement| (record.device.clone(), record.driver.clone(), record.commit.clone());
+    if of(&earlier) != of(record) {
+        bail!("--resume: {} is of another card, driver or commit; name another file with --out", out.display());
+    }
+    record.libraries.extend(earlier.libraries);
+    record.cases.extend(earlier.cases);
+    Ok(())
 }
 
 /// Says what was written and what was not right.

@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use simt::Parameter;
 
 use crate::committed::{committed_options, committed_target, options};
 use crate::gpu::{Gpu, GpuModule, Image};
 use crate::kernels::Kernels;
-use crate::nvrtc::{Nvrtc, Place};
+use crate::nvrtc::{MachineCode, Nvrtc, Place};
 use crate::source::{Part, joined};
 use crate::{Error, KernelSource};
 
@@ -197,6 +198,38 @@ pub(crate) fn load_on_demand_gpu(
     load_machine_code(gpu, &on_demand(source, lines)?, nvrtc)
 }
 
+/// Several of them: compiled by as many threads as there are cores, then loaded one after the other.
+pub(crate) fn load_all_on_demand_gpu(
+    gpu: &Gpu,
+    source: &KernelSource,
+    nvrtc: &Nvrtc,
+    lines: &[&str],
+) -> Vec<Result<Module, Error>> {
+    let (arch, next) = (gpu.arch(), AtomicUsize::new(0));
+    let compile = |lines: &str| {
+        let recipe = on_demand(source, lines)?;
+        nvrtc.compile_for(arch, &source.cu_name(), &recipe.cu).map(|made| (recipe, made))
+    };
+    let worker = || {
+        let mut compiled = Vec::new();
+        while let Some((i, lines)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, *lines.get(i)?)))
+        {
+            compiled.push((i, compile(lines)));
+        }
+        compiled
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(lines.len());
+    let mut compiled = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect::<Vec<_>>()
+    });
+    compiled.sort_by_key(|&(i, _)| i);
+    let load = |(_, made): (usize, Result<(Recipe<'_>, MachineCode), Error>)| {
+        made.and_then(|(recipe, made)| load_made(gpu, &recipe, nvrtc, &made))
+    };
+    compiled.into_iter().map(load).collect()
+}
+
 /// The same, as PTX.
 pub(crate) fn load_on_demand_sim(source: &KernelSource, nvrtc: &Nvrtc, lines: &str) -> Result<Module, Error> {
     let recipe = on_demand(source, lines)?;
@@ -241,8 +274,12 @@ pub(crate) fn load_gpu(gpu: &Gpu, source: &KernelSource, places: &[Place]) -> Re
 }
 
 fn load_machine_code(gpu: &Gpu, recipe: &Recipe<'_>, nvrtc: &Nvrtc) -> Result<Module, Error> {
+    let made = nvrtc.compile_for(gpu.arch(), &recipe.source.cu_name(), &recipe.cu)?;
+    load_made(gpu, recipe, nvrtc, &made)
+}
+
+fn load_made(gpu: &Gpu, recipe: &Recipe<'_>, nvrtc: &Nvrtc, made: &MachineCode) -> Result<Module, Error> {
     let (name, arch) = (recipe.source.cu_name(), gpu.arch());
-    let made = nvrtc.compile_for(arch, &name, &recipe.cu)?;
     let code = gpu.load(&format!("code of {name} by {}", nvrtc.name()), &Image::Machine(&made.cubin))?;
     let kernels = Kernels::parsed(&format!("PTX of {name} by {}", nvrtc.name()), &made.ptx)?;
     let origin = Origin::Compiled { compiler: nvrtc.name(), target: format!("sm_{arch}") };

@@ -56,6 +56,8 @@ pub const TORCH: &str = "torch";
 pub const TORCH_COMPILED: &str = "torch_compiled";
 /// [`MeasuredCase::entrant`] of Liger's kernels, written in Triton.
 pub const LIGER: &str = "liger";
+/// [`MeasuredCase::entrant`] of QuACK's kernels, written in CuTe's language for Python.
+pub const QUACK: &str = "quack";
 /// [`MeasuredCase::entrant`] of the champion with one of its ideas taken away, and what it is then.
 pub const ABLATIONS: [(&str, &str); 8] = [
     ("plain_grid", "a grid by one rule instead of the tuned one"),
@@ -445,7 +447,8 @@ impl Measurement {
 
     /// What keeps the record from being judged: cases of ours that do not say which kernels they launched, a line each chapter.
     pub fn nameless(&self) -> Vec<String> {
-        let is_library = |name: &str| name.starts_with(CUB) || name.starts_with(TORCH) || name == LIGER;
+        let is_library =
+            |name: &str| name.starts_with(CUB) || name.starts_with(TORCH) || [LIGER, QUACK].contains(&name);
         let is_nameless =
             |case: &&MeasuredCase| case.kernels.is_empty() && case.us().is_some() && !is_library(&case.entrant);
         let slugs: BTreeSet<&str> =

@@ -1,6 +1,7 @@
 //! A device with a chapter's kernels on it: runs a plan to one value, judges it, times it.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -309,18 +310,45 @@ impl<'c> Session<'c> {
         let Some(line) = pass.line.as_ref().filter(|_| !module.kernels().contains(&pass.kernel.as_str())) else {
             return Ok(module);
         };
-        let mut place = &self.on_demand;
-        while let Some(known) = place.get() {
-            if known.kernel == pass.kernel {
-                return Ok(&known.module);
-            }
-            place = &known.next;
-        }
+        let place = match self.compiled(&pass.kernel) {
+            Ok(known) => return Ok(known),
+            Err(place) => place,
+        };
         self.progress.at(format!("compiling {}", pass.kernel));
         let source = KernelSource::in_root(self.source.root(), module.slug());
         let module = self.device.load_on_demand(&source, line)?;
         let new = || Box::new(OnDemand { kernel: pass.kernel.clone(), module, next: OnceCell::new() });
         Ok(&place.get_or_init(new).module)
+    }
+
+    /// The module with a kernel that was compiled on demand, or where in the list the next one goes.
+    fn compiled(&self, kernel: &str) -> std::result::Result<&Module, &OnceCell<Box<OnDemand>>> {
+        let mut place = &self.on_demand;
+        while let Some(known) = place.get() {
+            if known.kernel == kernel {
+                return Ok(&known.module);
+            }
+            place = &known.next;
+        }
+        Err(place)
+    }
+
+    /// Compiles what these plans need and nothing has compiled yet, by all cores at once. A kernel that cannot be compiled is left
+    /// to its launch, which says why.
+    pub fn compile_ahead(&self, variant: &Variant, plans: &[Planned]) -> Result<()> {
+        let module = self.module(variant)?;
+        let is_new = |kernel: &str| !module.kernels().contains(&kernel) && self.compiled(kernel).is_err();
+        let passes = plans.iter().flat_map(|plan| &plan.passes).filter(|pass| is_new(&pass.kernel));
+        let lines: BTreeMap<&str, &str> =
+            passes.filter_map(|pass| Some((pass.kernel.as_str(), pass.line.as_deref()?))).collect();
+        let source = KernelSource::in_root(self.source.root(), module.slug());
+        let modules = self.device.load_all_on_demand(&source, &lines.values().copied().collect::<Vec<_>>());
+        for (kernel, module) in lines.into_keys().zip(modules) {
+            if let (Ok(module), Err(place)) = (module, self.compiled(kernel)) {
+                place.get_or_init(|| Box::new(OnDemand { kernel: kernel.to_owned(), module, next: OnceCell::new() }));
+            }
+        }
+        Ok(())
     }
 }
 

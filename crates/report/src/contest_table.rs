@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use lab::measurement::{CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED, LIGER};
+use lab::measurement::{CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED, LIGER, QUACK};
 use lab::record::{CARDS, load_json};
 use lab::{Error, Op, Result, Type};
 use serde::Deserialize;
@@ -26,8 +26,8 @@ pub struct ContestTable {
     pub variant: String,
     /// The script that takes the record on a GPU, with its arguments.
     pub script: String,
-    /// The library that stands beside torch.
-    pub library: Library,
+    /// The libraries that stand beside torch.
+    pub libraries: Vec<Library>,
     /// Operations by type, in the order in which they are measured.
     pub tasks: Vec<Task>,
     /// Types that the kernels take and no row measures.
@@ -42,7 +42,10 @@ pub struct ContestTable {
     /// Rows and columns; empty for arrays.
     #[serde(default)]
     pub shapes: Vec<(u64, u64)>,
-    /// Rows and columns drawn at random, for sums of rows.
+    /// Rows and columns as language models have them.
+    #[serde(default)]
+    pub models: Vec<(u64, u64)>,
+    /// Rows and columns drawn at random; over rows for sums alone.
     #[serde(default)]
     pub drawn: Vec<(u64, u64)>,
     /// The chapter whose shapes these are, in place of `shapes`.
@@ -75,6 +78,9 @@ pub enum Library {
     Cub,
     /// Kernels written in Triton.
     Liger,
+    /// Kernels written in CuTe's language for Python.
+    #[serde(rename = "QuACK")]
+    Quack,
 }
 
 /// Kernels of one chapter.
@@ -104,6 +110,7 @@ impl Library {
         match self {
             Library::Cub => "CUB",
             Library::Liger => "Liger",
+            Library::Quack => "QuACK",
         }
     }
 
@@ -112,6 +119,7 @@ impl Library {
         match self {
             Library::Cub => &[CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED],
             Library::Liger => &[LIGER],
+            Library::Quack => &[QUACK],
         }
     }
 }
@@ -212,7 +220,7 @@ mod tests {
         let folder = dir.path().join("chapters/ch77-x");
         std::fs::create_dir_all(&folder).unwrap();
         let put = |text: &str| std::fs::write(folder.join("contest.json"), text).unwrap();
-        let text = r#"{"name": "x", "over": "rows", "variant": "v", "script": "s", "library": "CUB", "tasks": [{"type": "f32", "ops": ["sum"]}]}"#;
+        let text = r#"{"name": "x", "over": "rows", "variant": "v", "script": "s", "libraries": ["CUB"], "tasks": [{"type": "f32", "ops": ["sum"]}]}"#;
         let said = || ContestTable::all(dir.path()).unwrap_err().to_string();
         put(text);
         assert!(said().contains("ch77-x/contest.json: ") && said().contains("neither `shapes`"), "{}", said());

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lab::measurement::{
-    CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED, Contest, ENTRANT, LIGER, MeasuredCase, Measurement, TORCH,
+    CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED, Contest, ENTRANT, LIGER, MeasuredCase, Measurement, QUACK, TORCH,
     TORCH_COMPILED, geometric_mean, load,
 };
 use lab::text::{grouped, listed, per_cent};
@@ -28,12 +28,12 @@ enum Part {
     Columns,
     /// The sum of each ragged row.
     Ragged,
-    /// The sum of each row of the shapes drawn at random.
-    Random,
+    /// Each row of the shapes drawn at random, by this operation.
+    Random(Op),
 }
 
 /// A figure of a point, if it has one.
-type Figure = fn(&Point<'_>) -> Option<f64>;
+type Figure<'f> = &'f dyn Fn(&Point<'_>) -> Option<f64>;
 
 /// Format of a cell.
 type Shown = fn(f64) -> String;
@@ -49,19 +49,24 @@ struct Point<'r> {
     us: f64,
     torch: Option<f64>,
     compiled: Option<f64>,
-    /// The fastest of the library's forms.
-    library: Option<f64>,
+    /// The fastest form of each library beside torch, in the table's order.
+    libraries: Vec<Option<f64>>,
 }
 
 impl Point<'_> {
     /// Time of the fastest other over ours.
     fn over_best(&self) -> Option<f64> {
-        let best = [self.torch, self.compiled, self.library].into_iter().flatten().min_by(f64::total_cmp);
-        best.map(|us| us / self.us)
+        self.others().into_iter().flatten().min_by(f64::total_cmp).map(|us| us / self.us)
     }
 
-    fn over_library(&self) -> Option<f64> {
-        self.library.map(|us| us / self.us)
+    /// Times of torch, torch compiled and the libraries, as [`names_of_others`] has them.
+    fn others(&self) -> Vec<Option<f64>> {
+        [self.torch, self.compiled].into_iter().chain(self.libraries.iter().copied()).collect()
+    }
+
+    /// Time of a library over ours.
+    fn over_library(&self, index: usize) -> Option<f64> {
+        self.libraries.get(index).copied().flatten().map(|us| us / self.us)
     }
 
     fn limit_share(&self) -> Option<f64> {
@@ -124,7 +129,7 @@ fn point<'r>(table: &ContestTable, timed: &[&'r MeasuredCase], ours: &'r Measure
     let part = match (&ours.offsets, &ours.per) {
         (Some(_), _) => Part::Ragged,
         (None, Some(_)) => Part::Columns,
-        (None, None) if table.drawn.contains(&(rows, cols)) => Part::Random,
+        (None, None) if table.drawn.contains(&(rows, cols)) => Part::Random(Op::from_name(&ours.op)?),
         (None, None) => Part::Rows(Op::from_name(&ours.op)?),
     };
     Some(Point {
@@ -134,7 +139,7 @@ fn point<'r>(table: &ContestTable, timed: &[&'r MeasuredCase], ours: &'r Measure
         us: ours.cold_us?,
         torch: fastest(&[TORCH]),
         compiled: fastest(&[TORCH_COMPILED]),
-        library: fastest(table.library.entrants()),
+        libraries: table.libraries.iter().map(|library| fastest(library.entrants())).collect(),
     })
 }
 
@@ -158,7 +163,7 @@ fn parts(table: &ContestTable) -> Vec<(String, Part)> {
     let of_op = |op: Op| (format!("clock-{}", op.name().replace('_', "-")), Part::Rows(op));
     let mut parts: Vec<(String, Part)> = table.ops().into_iter().map(of_op).collect();
     if table.over == Over::Rows {
-        let others = [("columns", Part::Columns), ("ragged", Part::Ragged), ("random", Part::Random)];
+        let others = [("columns", Part::Columns), ("ragged", Part::Ragged), ("random", Part::Random(Op::Sum))];
         parts.extend(others.map(|(name, part)| (format!("clock-{name}"), part)));
     }
     parts
@@ -178,13 +183,12 @@ fn files(table: &ContestTable, record: Option<&Measurement>, stale: &[String]) -
 /// A row for each shape of a part: our time and how near it is to the limit, the others, and the fastest of them over ours.
 fn sheet(table: &ContestTable, points: &[Point<'_>], part: Part) -> String {
     let mut points: Vec<&Point<'_>> = points.iter().filter(|point| point.part == part).collect();
-    if part == Part::Random {
+    if matches!(part, Part::Random(_)) {
         points.sort_by_key(|point| point.ours.n);
     }
-    let has = |of: Figure| points.iter().any(|point| of(point).is_some());
-    let others: [(&str, Figure); 3] =
-        [("torch", |p| p.torch), ("torch, compiled", |p| p.compiled), (table.library.name(), |p| p.library)];
-    let others: Vec<_> = others.into_iter().filter(|(_, of)| has(*of)).collect();
+    let has = |index: &usize| points.iter().any(|point| point.others()[*index].is_some());
+    let names = names_of_others(table);
+    let others: Vec<usize> = (0..names.len()).filter(has).collect();
     let types = points.iter().any(|point| point.ty != points[0].ty);
     let ours = match part {
         Part::Columns => "columns",
@@ -194,14 +198,15 @@ fn sheet(table: &ContestTable, points: &[Point<'_>], part: Part) -> String {
     let mut head = vec![if part == Part::Ragged { "offsets" } else { "rows × columns" }.to_owned()];
     head.extend(types.then(|| "type".to_owned()));
     head.extend([format!("`{ours}`, µs"), "of the limit".to_owned()]);
-    head.extend(others.iter().map(|(name, _)| format!("{name}, µs")));
+    head.extend(others.iter().map(|&index| format!("{}, µs", names[index])));
     head.extend((!others.is_empty()).then(|| "fastest other / ours".to_owned()));
     let mut sheet = Sheet::new(if types { 2 } else { 1 }, head);
     for point in points {
         let mut cells = vec![point.shape()];
         cells.extend(types.then(|| format!("`{}`", point.ty)));
         cells.extend([cell(Some(point.us)), point.limit_share().map_or("–".to_owned(), per_cent)]);
-        cells.extend(others.iter().map(|(_, of)| cell(of(point))));
+        let us = point.others();
+        cells.extend(others.iter().map(|&index| cell(us[index])));
         cells.extend((!others.is_empty()).then(|| point.over_best().map_or("–".to_owned(), bold_if_slower)));
         sheet.row(cells);
     }
@@ -219,7 +224,7 @@ fn digits(ratio: f64) -> String {
 }
 
 /// The weakest of some points by a figure; `None` where there are none.
-fn weakest<'p, 'r>(points: impl Iterator<Item = &'p Point<'r>>, of: Figure) -> Option<Weakest<'p, 'r>>
+fn weakest<'p, 'r>(points: impl Iterator<Item = &'p Point<'r>>, of: Figure<'_>) -> Option<Weakest<'p, 'r>>
 where
     'r: 'p,
 {
@@ -228,16 +233,46 @@ where
     Some((point, least, geometric_mean(found.iter().map(|(_, value)| *value))?, found.len()))
 }
 
-/// Measures of the time that the library takes over ours, each with its points.
-fn over_library(table: &ContestTable) -> Vec<(String, IsOf)> {
-    let library = table.library.name();
-    if table.over == Over::Rows {
-        return vec![
-            (format!("{library}'s segmented reduction over `{}`", table.variant), |point| point.part != Part::Ragged),
-            (format!("{library}'s segmented reduction over `ragged`"), |point| point.part == Part::Ragged),
-        ];
-    }
-    vec![(format!("{library} over `{}`", table.variant), |_| true)]
+/// Measures of the time that a library takes over ours, each with the library's place in the table and its points.
+fn over_libraries(table: &ContestTable) -> Vec<(String, usize, IsOf)> {
+    let libraries = table.libraries.iter().enumerate();
+    let measures = libraries.flat_map(|(index, library)| {
+        let library = library.name();
+        if table.over == Over::Rows {
+            return vec![
+                (format!("{library}'s segmented reduction over `{}`", table.variant), index, is_no_ragged as IsOf),
+                (format!("{library}'s segmented reduction over `ragged`"), index, |point| point.part == Part::Ragged),
+            ];
+        }
+        vec![(format!("{library} over `{}`", table.variant), index, |_: &Point<'_>| true)]
+    });
+    measures.collect()
+}
+
+fn is_no_ragged(point: &Point<'_>) -> bool {
+    point.part != Part::Ragged
+}
+
+/// Names of those that stand beside ours, as [`Point::others`] has their times.
+fn names_of_others(table: &ContestTable) -> Vec<&'static str> {
+    ["torch", "torch, compiled"].into_iter().chain(table.libraries.iter().map(|library| library.name())).collect()
+}
+
+/// How many combinations each of the others was timed at, and where one of them is faster.
+fn who_was_timed(table: &ContestTable, points: &[Point<'_>]) -> String {
+    let count = |is: &dyn Fn(&Point<'_>) -> bool| grouped(points.iter().filter(|point| is(point)).count() as u64);
+    let of_each = names_of_others(table).into_iter().enumerate().map(|(index, name)| {
+        let is_faster = |point: &Point<'_>| point.others()[index].is_some_and(|us| us < point.us);
+        format!("{name} at {}, faster at {}", count(&|point| point.others()[index].is_some()), count(&is_faster))
+    });
+    format!(
+        "\nOf {} combinations of shape, operator and type, another library was timed at {}, and the fastest of them is faster than \
+         ours at {}: {}.\n",
+        count(&|_| true),
+        count(&|point| point.over_best().is_some()),
+        count(&|point| point.over_best().is_some_and(|ratio| ratio < 1.0)),
+        listed(&of_each.collect::<Vec<_>>()),
+    )
 }
 
 /// Each measure of the contest: the weakest shape first, then the mean of all.
@@ -247,13 +282,13 @@ fn summary(table: &ContestTable, record: &Measurement, points: &[Point<'_>]) -> 
     let small = || points.iter().filter(is_matrix).filter(|point| !point.is_large());
     let times: Shown = |ratio| digits(ratio) + "×";
     let mut measures: Vec<(&str, Option<Weakest<'_, '_>>, Shown)> = vec![
-        ("share of the limit, from 60 MB on", weakest(large(), |p| p.limit_share()), per_cent),
-        ("the fastest other over ours, from 60 MB on", weakest(large(), |p| p.over_best()), times),
-        ("the fastest other over ours, below 60 MB", weakest(small(), |p| p.over_best()), times),
+        ("share of the limit, from 60 MB on", weakest(large(), &|p| p.limit_share()), per_cent),
+        ("the fastest other over ours, from 60 MB on", weakest(large(), &|p| p.over_best()), times),
+        ("the fastest other over ours, below 60 MB", weakest(small(), &|p| p.over_best()), times),
     ];
-    let over = over_library(table);
-    measures.extend(over.iter().map(|(name, is_of)| {
-        (name.as_str(), weakest(points.iter().filter(|point| is_of(point)), |p| p.over_library()), times)
+    let over = over_libraries(table);
+    measures.extend(over.iter().map(|(name, index, is_of)| {
+        (name.as_str(), weakest(points.iter().filter(|point| is_of(point)), &|p| p.over_library(*index)), times)
     }));
     let mut sheet = Sheet::new(3, ["measure", "weakest shape", "there", "geometric mean", "shapes"]);
     for (name, found, text) in measures {
@@ -263,14 +298,8 @@ fn summary(table: &ContestTable, record: &Measurement, points: &[Point<'_>]) -> 
     if sheet.is_empty() {
         return not_yet(table);
     }
-    let below: Vec<f64> = points.iter().filter_map(Point::over_best).filter(|&ratio| ratio < 1.0).collect();
-    let compared = points.iter().filter(|point| point.over_best().is_some()).count();
     let mut out = sheet.markdown();
-    out.push_str(&format!(
-        "\nAnother library was timed at {} of these combinations of shape, operator and type, and is faster at {}.\n",
-        grouped(compared as u64),
-        if below.is_empty() { "none".to_owned() } else { grouped(below.len() as u64) }
-    ));
+    out.push_str(&who_was_timed(table, points));
     let mut wrong: Vec<String> = Vec::new();
     for case in record.cases.iter().filter(|case| is_of_contest(table, case) && !case.ok) {
         let text = format!("`{}` of `{}` by {}, {}", case.op, case.ty, called(&case.entrant), shape(case));
@@ -286,20 +315,12 @@ fn summary(table: &ContestTable, record: &Measurement, points: &[Point<'_>]) -> 
 
 /// The same for each operator and type.
 fn operators(table: &ContestTable, points: &[Point<'_>]) -> String {
-    let of_library = format!("{} / ours", table.library.name());
-    let mut sheet = Sheet::new(
-        2,
-        [
-            "operator",
-            "type",
-            "of the limit, from 60 MB on",
-            "weakest",
-            "fastest other / ours, below 60 MB",
-            "weakest",
-            of_library.as_str(),
-            "weakest",
-        ],
-    );
+    let of_libraries: Vec<String> =
+        table.libraries.iter().map(|library| format!("{} / ours", library.name())).collect();
+    let head =
+        ["operator", "type", "of the limit, from 60 MB on", "weakest", "fastest other / ours, below 60 MB", "weakest"];
+    let of_libraries = of_libraries.iter().flat_map(|name| [name.as_str(), "weakest"]);
+    let mut sheet = Sheet::new(2, head.into_iter().chain(of_libraries));
     let parts = table.ops().into_iter().map(|op| (Part::Rows(op), format!("`{op}` of rows")));
     for (part, name) in parts.chain([(Part::Columns, "`sum` of columns".to_owned())]) {
         for ty in table.types() {
@@ -311,10 +332,11 @@ fn operators(table: &ContestTable, points: &[Point<'_>]) -> String {
             if of().next().is_none() {
                 continue;
             }
-            let limit = both(weakest(of().filter(|point| point.is_large()), |p| p.limit_share()), per_cent);
-            let best = both(weakest(of().filter(|point| !point.is_large()), |p| p.over_best()), digits);
-            let cub = both(weakest(of(), |p| p.over_library()), digits);
-            sheet.row([name.clone(), format!("`{ty}`")].into_iter().chain(limit).chain(best).chain(cub));
+            let limit = both(weakest(of().filter(|point| point.is_large()), &|p| p.limit_share()), per_cent);
+            let best = both(weakest(of().filter(|point| !point.is_large()), &|p| p.over_best()), digits);
+            let of_library = |index| both(weakest(of(), &|p| p.over_library(index)), digits);
+            let libraries = (0..table.libraries.len()).flat_map(of_library);
+            sheet.row([name.clone(), format!("`{ty}`")].into_iter().chain(limit).chain(best).chain(libraries));
         }
     }
     if sheet.is_empty() { not_yet(table) } else { sheet.markdown() }
@@ -329,6 +351,7 @@ fn called(name: &str) -> &str {
         CUB_NEWER_FIXED => "newer CUB, of one length",
         TORCH_COMPILED => "torch, compiled",
         LIGER => "Liger",
+        QUACK => "QuACK",
         name => name,
     }
 }
@@ -340,6 +363,7 @@ fn source(record: &Measurement, stale: &[String]) -> String {
             CUB => "CUB",
             CUB_NEWER => "newer CUB",
             LIGER => "Liger",
+            QUACK => "QuACK",
             name => name,
         };
         format!("{name} {}", library.version)
@@ -433,7 +457,9 @@ mod tests {
         assert!(clock.contains("below 60 MB | `sum` of `f32`, 4 × 4,096 | 0.50× | 1.71× | 3 |"), "{clock}");
         assert!(clock.contains("over `ragged` | `sum` of `f32`, `giant` | 25.00× | 25.00× | 1 |"), "{clock}");
         assert!(
-            clock.contains("timed at 5 of these combinations of shape, operator and type, and is faster at 1."),
+            clock.contains(
+                "was timed at 5, and the fastest of them is faster than ours at 1: torch at 2, faster at 0, "
+            ),
             "{clock}"
         );
         assert!(clock.contains("Wrong, and left out: `sum` of `f32` by torch, 65,536 × 1,024."), "{clock}");

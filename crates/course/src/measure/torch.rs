@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use lab::measurement::{LIGER, Library, MeasuredCase, TORCH, TORCH_COMPILED};
+use lab::measurement::{LIGER, Library, MeasuredCase, QUACK, TORCH, TORCH_COMPILED};
 use serde::Deserialize;
+
+/// Those that the scripts time.
+pub const ENTRANTS: [&str; 4] = [TORCH, TORCH_COMPILED, LIGER, QUACK];
 
 /// The file that a script writes; its cases have the form of ours.
 #[derive(Deserialize)]
@@ -13,6 +16,8 @@ struct File {
     version: String,
     /// Version of Liger, where it was there.
     liger: Option<String>,
+    /// Version of QuACK, likewise.
+    quack: Option<String>,
     cases: Vec<MeasuredCase>,
 }
 
@@ -21,9 +26,9 @@ pub fn read(path: &Path) -> Result<(BTreeMap<String, Library>, Vec<MeasuredCase>
     let text = std::fs::read_to_string(path).with_context(|| format!("--torch {}: cannot be read", path.display()))?;
     let file: File = serde_json::from_str(&text)
         .with_context(|| format!("--torch {}: not what scripts/torch_*.py write", path.display()))?;
-    let is_torch = |case: &MeasuredCase| [TORCH, TORCH_COMPILED, LIGER].contains(&case.entrant.as_str());
+    let is_torch = |case: &MeasuredCase| ENTRANTS.contains(&case.entrant.as_str());
     ensure!(file.cases.iter().all(is_torch), "--torch {}: holds cases that are not torch's", path.display());
-    let versions = [(TORCH, Some(file.version)), (LIGER, file.liger)];
+    let versions = [(TORCH, Some(file.version)), (LIGER, file.liger), (QUACK, file.quack)];
     let libraries =
         versions.into_iter().filter_map(|(name, version)| Some((name.to_owned(), Library { version: version? })));
     Ok((libraries.collect(), file.cases))
