@@ -74,11 +74,11 @@ __device__ unsigned int narrowed(f16, const float (&x)[2]) {
     return word;
 }
 
-// 16 bytes of input, read once and by nobody else, so not worth a place in
-// L1.
-__device__ uint4 load_once(const void* address) {
+// 16 bytes of input, read once and by nobody else. Not worth a place in L1,
+// but where rows are written too, loads without one are slower.
+__device__ uint4 load_vector(const void* address) {
     uint4 v;
-    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
                  : "l"(address));
     return v;
@@ -92,7 +92,7 @@ __device__ void load(Piece<W>& piece, const T* from, unsigned int left,
     constexpr unsigned int WORDS = W > 1 ? 4 : 1, PER_WORD = W / WORDS;
     if constexpr (W > 1) {
         if (aligned && left >= W) {
-            uint4 v = load_once(from);
+            uint4 v = load_vector(from);
             piece = {{v.x, v.y, v.z, v.w}};
             return;
         }

@@ -76,11 +76,11 @@ __device__ unsigned int narrowed(f16, const float (&x)[2]) {
     return word;
 }
 
-// 16 bytes of input, read once and by nobody else, so not worth a place in
-// L1.
-__device__ uint4 load_once(const void* address) {
+// 16 bytes of input, read once and by nobody else. Not worth a place in L1,
+// but where rows are written too, loads without one are slower.
+__device__ uint4 load_vector(const void* address) {
     uint4 v;
-    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
                  : "l"(address));
     return v;
@@ -96,7 +96,7 @@ __device__ void load(Piece<W>& piece, const T* from, unsigned int left,
     if constexpr (W > 1) {
         if (aligned && left >= W) {
             uint4 v = KEPT ? __ldg(reinterpret_cast<const uint4*>(from))
-                           : load_once(from);
+                           : load_vector(from);
             piece = {{v.x, v.y, v.z, v.w}};
             return;
         }
@@ -1144,7 +1144,7 @@ __device__ void load(Eight& eight, const void* array, unsigned int format,
     if (left >= EIGHT && is_vector(from)) {
         auto vector = [&](unsigned int k) {
             const uint4* address = reinterpret_cast<const uint4*>(from) + k;
-            uint4 v = KEPT ? __ldg(address) : load_once(address);
+            uint4 v = KEPT ? __ldg(address) : load_vector(address);
             eight.words[4 * k] = v.x, eight.words[4 * k + 1] = v.y;
             eight.words[4 * k + 2] = v.z, eight.words[4 * k + 3] = v.w;
         };

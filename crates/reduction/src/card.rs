@@ -27,9 +27,10 @@ pub struct Card {
     pub shared_bytes_per_block: u32,
     /// L2 cache.
     pub l2_bytes: u64,
-    /// Clusters of 2, 4 and 8 blocks that are resident at once where a multiprocessor holds one block. 0 where none is, because
-    /// the card is older than clusters, or a part of a card (MIG, MPS) has too few multiprocessors that lie together.
-    pub clusters: [u32; 3],
+    /// Clusters of 2, 4, 8 and 16 blocks that are resident at once where a multiprocessor holds one block. 0 where none is, because
+    /// the card is older than clusters or has none of 16, or a part of a card (MIG, MPS) has too few multiprocessors that lie
+    /// together.
+    pub clusters: [u32; 4],
 }
 
 /// Resources of a multiprocessor that one kernel takes.
@@ -47,7 +48,7 @@ pub struct Footprint {
 setters! {
     Card:
     with_multiprocessors multiprocessors: u32, "With so many multiprocessors, such as a part of a card has.";
-    with_clusters clusters: [u32; 3], "With room for so many clusters.";
+    with_clusters clusters: [u32; 4], "With room for so many clusters.";
 }
 
 impl Footprint {
@@ -116,16 +117,20 @@ const fn card(name: &'static str, limits: Limits, multiprocessors: u32, l2_mib: 
         shared_bytes_per_multiprocessor: shared_kib << 10,
         shared_bytes_per_block: of_block_kib << 10,
         l2_bytes: l2_mib << 20,
-        clusters: if compute_capability >= 90 { clusters(multiprocessors) } else { [0; 3] },
+        clusters: clusters(compute_capability, multiprocessors),
     }
 }
 
 /// Clusters of a whole card. They lie within one group of multiprocessors, so that of larger ones some are left over: an H100
-/// and an H200 say 66, 30 and 15 (`cuOccupancyMaxActiveClusters`). Of other cards NVIDIA publishes no number, and the same share
-/// is assumed.
-const fn clusters(multiprocessors: u32) -> [u32; 3] {
+/// and an H200 say 66, 30, 15 and 7 (`cuOccupancyMaxActiveClusters`). Of other cards NVIDIA publishes no number, and the same share
+/// is assumed. Clusters of 16 are not portable: cards without a data centre's memory have none.
+const fn clusters(compute_capability: u32, multiprocessors: u32) -> [u32; 4] {
     let grouped = multiprocessors - multiprocessors.div_ceil(11);
-    [multiprocessors / 2, grouped / 4, grouped / 8]
+    match compute_capability {
+        0..90 => [0; 4],
+        90..120 => [multiprocessors / 2, grouped / 4, grouped / 8, grouped / 16],
+        _ => [multiprocessors / 2, grouped / 4, grouped / 8, 0],
+    }
 }
 
 /// The card that the course's records come from, and that the simulator is taken for where no other is named, so that a run here
@@ -158,7 +163,7 @@ impl Card {
     pub fn clusters_of(&self, blocks: u32) -> u32 {
         match blocks {
             0..=1 => self.multiprocessors,
-            2..=8 if blocks.is_power_of_two() => self.clusters[blocks.ilog2() as usize - 1],
+            2..=16 if blocks.is_power_of_two() => self.clusters[blocks.ilog2() as usize - 1],
             _ => 0,
         }
     }
@@ -231,7 +236,7 @@ mod tests {
             assert!(card.shared_bytes_per_block < card.shared_bytes_per_multiprocessor, "{name}");
             assert_eq!(card.clusters_of(8) > 0, card.compute_capability >= 90, "{name}");
         }
-        assert_eq!(H200.clusters, [66, 30, 15], "as the driver of an H100 says");
+        assert_eq!(H200.clusters, [66, 30, 15, 7], "as the driver of an H200 says");
     }
 
     /// Expected values are from the occupancy calculator of Nsight Compute.
@@ -270,13 +275,14 @@ mod tests {
         assert_eq!(l4.refusal(plain), None);
         assert!(why(l4, Geometry { cluster: 8, ..plain }).starts_with("the card NVIDIA L4: clusters of 8 blocks"));
         assert_eq!(H200.refusal(Geometry { cluster: 8, ..plain }), None);
-        assert!(why(&H200, Geometry { cluster: 16, ..plain }).contains("clusters of 16"), "more than is portable");
+        assert_eq!(H200.refusal(Geometry { cluster: 16, ..plain }), None);
+        assert!(why(&H200, Geometry { cluster: 32, ..plain }).contains("clusters of 32"), "more than there are");
         assert!(why(l4, Geometry { shared_bytes: 100 << 10, ..plain }).contains("101376 at most"));
         assert!(why(l4, Geometry::linear(1, 2048)).contains("1024 at most"));
         assert!(why(&H200, Geometry::linear(1 << 31, 32)).contains("more than 2147483647 blocks"));
         let cooperative = Geometry { cooperative: true, ..Geometry::linear(25 * 58, 32) };
         assert!(why(l4, cooperative).contains("holds 1392 at a time"));
-        let slice = Card { clusters: [4, 1, 0], ..H200.clone() };
+        let slice = Card { clusters: [4, 1, 0, 0], ..H200.clone() };
         assert!(slice.refusal(Geometry { cluster: 8, ..plain }).is_some(), "a part of a card");
         assert_eq!(slice.refusal(Geometry { cluster: 4, ..plain }), None);
     }

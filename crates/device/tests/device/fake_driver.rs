@@ -210,7 +210,7 @@ fn a_chapter_runs_on_committed_ptx() {
         "cuda: Some(\"13.0\"), multiprocessors: Some(4), l2_bytes: Some(1048576), memory_bytes: Some(1073741824)",
         "multiprocessors: 4, threads_per_multiprocessor: 2048, blocks_per_multiprocessor: 32, \
          registers_per_multiprocessor: 65536, shared_bytes_per_multiprocessor: 233472, shared_bytes_per_block: 232448, \
-         l2_bytes: 1048576, clusters: [2, 0, 0] }",
+         l2_bytes: 1048576, clusters: [2, 0, 0, 0] }",
         "code: committed; Some(Resources { registers: 40, shared_bytes: 10, local_bytes: 30 })",
         "sums right: true",
         "library 3.0.1, its sum is right: true",
@@ -248,7 +248,7 @@ fn a_chapter_runs_on_committed_ptx() {
 #[test]
 fn a_driver_that_says_nothing_of_clusters_has_none() {
     let Some(output) = output("no-clusters", false) else { return };
-    assert!(output.contains("clusters: [0, 0, 0] }") && output.contains("no error"), "{output}");
+    assert!(output.contains("clusters: [0, 0, 0, 0] }") && output.contains("no error"), "{output}");
 }
 
 #[test]

@@ -32,55 +32,78 @@ pub fn shape_for(problem: &Problem<'_>, matrix: Matrix) -> Shape {
 }
 
 fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
-    let (most, per) = (held_most(problem), problem.per_vector());
-    let vectors = matrix.cols.div_ceil(per);
     if let Some(shape) = lanes_of_elements(problem, matrix, 2) {
         return shape;
     }
-    let is_each = problem.op.is_per_element();
-    // If nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
     let is_few = is_few(problem, matrix);
+    let (is_each, is_narrow) = (problem.op.is_per_element(), problem.per_vector() > 4);
     let is_light = problem.op.arrays() == 1 && is_each;
-    let of_warp = if per > 4 && is_light && !is_few { 2 * OF_WARP } else { OF_WARP };
-    if matrix.cols <= of_warp {
-        // If nothing is held for a result, fewer lanes have fewer pairs to bring together; of two bytes, a lane needs two vectors on
-        // their way to make the trip worth it.
-        let least = match is_each {
-            true => {
-                if per > 4 && is_light && vectors >= 8 {
-                    2
-                } else {
-                    1
-                }
-            }
-            false => vectors.clamp(1, 4),
-        };
-        let each = vectors.div_ceil(32).max(least);
-        let lanes = vectors.div_ceil(each).next_power_of_two();
-        let is_two = is_light && if per == 4 { (5..=16).contains(&vectors) } else { vectors < 8 };
-        let rows = if is_two { 2 } else { 1 };
-        return Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 };
-    }
-    let few: &[Team] = &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 512, 8), (1, 1024, 8)];
-    let many: &[Team] = match (per, is_light) {
-        (4, true) => &[(1, 64, 16), (1, 128, 32), (1, 512, 32), (1, 1024, 32)],
-        (4, false) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, most)],
-        (_, true) => &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 512, 32), (1, 1024, 32)],
-        (_, false) => &[(1, 64, 16), (1, 128, most), (1, 256, most), (1, 512, most), (1, 1024, most)],
+    // If nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
+    let of_warp = if !is_few && (!is_each || is_narrow && is_light) { 2 * OF_WARP } else { OF_WARP };
+    if matrix.cols <= of_warp { of_lanes(problem, matrix) } else { of_blocks(problem, matrix, is_few) }
+}
+
+/// Lanes that hold a row.
+fn of_lanes(problem: &Problem<'_>, matrix: Matrix) -> Shape {
+    let per = problem.per_vector();
+    let vectors = matrix.cols.div_ceil(per);
+    let (is_each, is_narrow, has_labels) = (problem.op.is_per_element(), per > 4, problem.op.has_labels());
+    let is_light = problem.op.arrays() == 1 && is_each;
+    // Fewer lanes have fewer pairs to bring together, where that is much of the work: of one result a row, and of labels, which
+    // every lane asks for. Of two bytes, a lane needs two vectors on their way to make the trip worth it.
+    let least = match (is_each, vectors) {
+        (false, 0..=4) if has_labels && !is_narrow => vectors.clamp(1, 2),
+        (false, 65..) => 8,
+        (false, _) => vectors.clamp(1, 4),
+        (true, 3..=4) if is_light && !is_narrow => 2,
+        (true, 5..) if has_labels && !is_narrow => 4,
+        (true, 32..) if is_light && is_narrow => 4,
+        (true, 8..) if is_light && is_narrow => 2,
+        _ => 1,
     };
+    let each = vectors.div_ceil(32).max(least);
+    let lanes = vectors.div_ceil(each).next_power_of_two();
+    let is_two = is_light && !has_labels && if is_narrow { vectors < 8 } else { (5..=16).contains(&vectors) };
+    let rows = if is_two { 2 } else { 1 };
+    Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 }
+}
+
+/// A block that holds a row, or several; many that share one out.
+fn of_blocks(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
+    let (most, is_narrow) = (held_most(problem), problem.per_vector() > 4);
+    let is_each = problem.op.is_per_element();
+    let is_light = problem.op.arrays() == 1 && is_each;
+    let few: &[Team] = &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 512, 8), (1, 1024, 8)];
+    let many: &[Team] = match (is_narrow, is_light) {
+        (false, true) => &[(1, 64, 16), (1, 128, 32), (1, 512, 32), (1, 1024, 32)],
+        (false, false) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, most)],
+        (true, true) => &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 512, 32), (1, 1024, 32)],
+        (true, false) => &[(1, 64, 16), (1, 128, most), (1, 256, most), (1, 512, most), (1, 1024, most)],
+    };
+    // The more blocks a cluster has, the longer they wait for each other; but two blocks of a multiprocessor, each with 32 elements a
+    // thread, wait at different times.
+    let narrow_most = most.min(32);
     let of_cluster: &[Team] = match most {
         _ if !is_each => &[],
-        _ if is_few => &[(8, 256, 16), (8, 512, 16), (8, 512, most), (8, 1024, 32)],
-        64 => &[(2, 256, 64), (2, 512, 64), (8, 256, 64), (8, 512, 64)],
-        _ if problem.op.arrays() == 2 => &[(2, 512, most), (4, 512, most), (8, 512, most)],
-        _ => &[(4, 512, most), (8, 512, most), (8, 1024, most)],
+        _ if is_few => {
+            &[(8, 256, 16), (8, 512, 16), (8, 512, 32), (16, 512, 32), (8, 512, most), (8, 1024, narrow_most)]
+        }
+        64 => &[(2, 256, 64), (8, 256, 32), (16, 256, 32), (8, 512, 64)],
+        _ => &[(4, 512, 32), (8, 512, 32), (16, 512, 32), (8, 1024, most)],
     };
     let of_block = if is_few { few } else { many };
-    let all = of_block.iter().filter(|_| is_each || matrix.cols <= OF_STREAM).chain(of_cluster);
-    let all = all.copied().filter(|&(_, _, elements)| elements <= most);
+    let of_block = of_block.iter().filter(|&&(_, _, elements)| elements <= most);
+    let all = of_block.filter(|_| is_each || matrix.cols <= OF_STREAM).chain(of_cluster);
+    if let Some(shape) = first_to_hold(problem, matrix, all.copied()) {
+        return shape;
+    }
+    // One launch, if there is a row for nearly every multiprocessor, costs less than parts and what brings them together.
+    let multiprocessors = u64::from(problem.card.multiprocessors);
+    if !is_each && (9 * multiprocessors..20 * multiprocessors).contains(&(10 * matrix.rows)) {
+        return Shape::Stream { block: 512, loads: 4 };
+    }
     // More blocks that find exponentials at different times, where these are the limit.
-    let block = if per > 4 && !is_each { 256 } else { 512 };
-    first_to_hold(problem, matrix, all).unwrap_or_else(|| parts(problem, matrix, block, 4))
+    parts(problem, matrix, if is_narrow && !is_each { 256 } else { 512 }, 4)
 }
 
 /// Why this shape, a sentence.

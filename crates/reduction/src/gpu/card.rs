@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ::cudarc::driver::{CudaContext, DriverError, result, sys};
 
-use super::launch::attributes;
+use super::launch::{PORTABLE_CLUSTER, allow_large_clusters, attributes};
 use crate::card::Card;
 use crate::geometry::Geometry;
 
@@ -42,20 +42,20 @@ pub fn without_clusters(context: &Arc<CudaContext>) -> Result<Card, DriverError>
         )?,
         shared_bytes_per_block: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
         l2_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?.into(),
-        clusters: [0; 3],
+        clusters: [0; 4],
     })
 }
 
-/// Clusters of 2, 4 and 8 blocks that are resident at once where a multiprocessor holds one block. None where the card is older,
+/// Clusters of 2, 4, 8 and 16 blocks that are resident at once where a multiprocessor holds one block. None where the card is older,
 /// and none where the driver does not say: plans have a way without them.
-pub fn clusters(context: &Arc<CudaContext>, card: &Card) -> [u32; 3] {
+pub fn clusters(context: &Arc<CudaContext>, card: &Card) -> [u32; 4] {
     if card.compute_capability < FIRST_WITH_CLUSTERS {
-        return [0; 3];
+        return [0; 4];
     }
     ask(context, card).unwrap_or_default()
 }
 
-fn ask(context: &Arc<CudaContext>, card: &Card) -> Result<[u32; 3], DriverError> {
+fn ask(context: &Arc<CudaContext>, card: &Card) -> Result<[u32; 4], DriverError> {
     let (ptx, name) = (CString::new(NOTHING).unwrap_or_default(), CString::new("nothing").unwrap_or_default());
     context.bind_to_thread()?;
     let (mut module, none) = (std::ptr::null_mut(), std::ptr::null_mut());
@@ -63,7 +63,7 @@ fn ask(context: &Arc<CudaContext>, card: &Card) -> Result<[u32; 3], DriverError>
     unsafe { sys::cuModuleLoadDataEx(&mut module, ptx.as_ptr().cast(), 0, none, none.cast()) }.result()?;
     // SAFETY: the module is loaded.
     let found = unsafe { result::module::get_function(module, name) };
-    let clusters = found.map(|function| [2, 4, 8].map(|blocks| resident(function, card, blocks).unwrap_or(0)));
+    let clusters = found.map(|function| [2, 4, 8, 16].map(|blocks| resident(function, card, blocks).unwrap_or(0)));
     // SAFETY: it was loaded above, and nothing of it runs.
     unsafe { result::module::unload(module) }?;
     clusters
@@ -73,6 +73,10 @@ fn resident(function: sys::CUfunction, card: &Card, blocks: u32) -> Result<u32, 
     let leave = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     // SAFETY: the caller's module keeps the function alive.
     unsafe { result::function::set_function_attribute(function, leave, card.shared_bytes_per_block as i32) }?;
+    if blocks > PORTABLE_CLUSTER {
+        // SAFETY: as above.
+        unsafe { allow_large_clusters(function) }?;
+    }
     let (mut attributes, count) = attributes(Geometry { cluster: blocks, ..Geometry::linear(blocks, BLOCK) });
     let config = sys::CUlaunchConfig {
         gridDimX: blocks,

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use ::cudarc::driver::{CudaStream, DriverError, sys};
+use ::cudarc::driver::{CudaStream, DriverError, result, sys};
 
 use crate::error::Error;
 use crate::geometry::Geometry;
@@ -79,6 +79,10 @@ pub unsafe fn launch_kernel(
     geometry: Geometry,
     args: &mut [*mut c_void],
 ) -> Result<(), DriverError> {
+    if geometry.cluster > PORTABLE_CLUSTER {
+        // SAFETY: the caller promises that the function is loaded.
+        unsafe { allow_large_clusters(function) }?;
+    }
     let (mut attributes, count) = attributes(geometry);
     let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (geometry.grid, geometry.block);
     let config = sys::CUlaunchConfig {
@@ -95,6 +99,19 @@ pub unsafe fn launch_kernel(
     };
     // SAFETY: the caller promises what the driver asks for; it copies the configuration and its attributes before it returns.
     unsafe { sys::cuLaunchKernelEx(&config, function, args.as_mut_ptr(), std::ptr::null_mut()) }.result()
+}
+
+/// Most blocks of a cluster that every card with clusters takes.
+pub(super) const PORTABLE_CLUSTER: u32 = 8;
+
+/// Lets a function be launched in clusters of more than [`PORTABLE_CLUSTER`] blocks, which the driver wants to be told.
+///
+/// # Safety
+/// The function is loaded.
+pub(super) unsafe fn allow_large_clusters(function: sys::CUfunction) -> Result<(), DriverError> {
+    let allow = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
+    // SAFETY: the caller promises that the function is loaded.
+    unsafe { result::function::set_function_attribute(function, allow, 1) }
 }
 
 /// Attributes of a launch beyond its sizes, and how many there are.
