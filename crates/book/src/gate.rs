@@ -29,6 +29,7 @@ mod layout;
 mod listings;
 mod pages;
 mod reading;
+mod translation;
 mod voice;
 
 /// Options of `cargo course gate`.
@@ -137,6 +138,11 @@ const TREE: &[Check] = &[
         run: |scene| reading::placed(&scene.root, &exercise::order(&scene.root)?)?.verdict().map(Verdict::Pass),
     },
     Check { name: "listings", seconds: 5, run: |scene| listings::check(&scene.root)?.verdict().map(Verdict::Pass) },
+    Check {
+        name: "translation",
+        seconds: 10,
+        run: |scene| translation::check(&scene.root)?.verdict().map(Verdict::Pass),
+    },
     Check { name: "terms", seconds: 5, run: |scene| reading::terms(&scene.root)?.verdict().map(Verdict::Pass) },
 ];
 

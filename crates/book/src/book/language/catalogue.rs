@@ -3,7 +3,7 @@
 //! A translation covers its message, and every message that differs from it in numbers alone (`numbers.rs`). So the file keeps one
 //! message of those, with the numbers of the day on which it was written, and a new record does not change it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use polib::catalog::Catalog;
 use polib::message::{Message, MessageFlags, MessageView};
@@ -246,6 +246,16 @@ impl<'a> Gone<'a> {
     }
 }
 
+/// Messages of the file that are in no page any more, and cover none that is.
+pub fn obsolete(po: &Catalog, today: &Catalog) -> usize {
+    let needed: HashSet<(&str, String)> =
+        today.messages().map(|message| (message.msgctxt(), numbers::skeleton(message.msgid()))).collect();
+    po.messages()
+        .filter(|message| !message.msgid().is_empty())
+        .filter(|message| !needed.contains(&(message.msgctxt(), numbers::skeleton(message.msgid()))))
+        .count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -283,6 +293,7 @@ mod tests {
         assert_eq!(all(&edition.catalogue), all(&po));
         assert!(edition.states.iter().all(|(state, ..)| *state == State::Translated));
         assert_eq!(all(&updated(&po, &today(&BOOK.map(|(text, _)| text)))), all(&po));
+        assert_eq!(obsolete(&po, &today(&BOOK.map(|(text, _)| text))), 0);
     }
 
     #[test]
@@ -313,6 +324,7 @@ mod tests {
             ("`f64` adds", "`f32` 相加", true),
         ];
         assert_eq!(all(&updated), expected);
+        assert_eq!(obsolete(&po, &new), 2);
     }
 
     #[test]
