@@ -150,12 +150,12 @@ const TREE: &[Check] = &[
 const SITE: &[Check] = &[
     Check {
         name: "book",
-        seconds: 10,
+        seconds: 25,
         run: |scene| Ok(Verdict::Pass(format!("{} pages", book::build(&scene.root)?.pages))),
     },
     Check { name: "links", seconds: 10, run: |scene| links::check(&built_site(scene)?)?.verdict().map(Verdict::Pass) },
     Check { name: "language", seconds: 40, run: |scene| language::check(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check { name: "pages", seconds: 160, run: pages::check },
+    Check { name: "pages", seconds: 190, run: pages::check },
     Check { name: "labs", seconds: 180, run: figures::check },
     Check { name: "edit", seconds: 40, run: edit::check },
 ];

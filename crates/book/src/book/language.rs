@@ -92,7 +92,7 @@ fn messages_of(root: &Path, book: &MDBook, mut pages: Book) -> Result<Catalog> {
         let of_script = script.words(root)?;
         found.extend(of_script.into_iter().map(|(key, text)| (script.context_of(&key), text, script.path.to_owned())));
     }
-    found.extend(edition::WORDS.iter().map(|word| (word.mark(), word.english.to_owned(), edition::SOURCE.to_owned())));
+    found.extend(edition::words().map(|(mark, word)| (mark, word, edition::SOURCE.to_owned())));
     let order = Order::of(&pages);
     let context = RenderContext::new(book.root.clone(), pages, book.config.clone(), root.join(FOLDER));
     let catalogues = xgettext::create_catalogs(&context, std::fs::read_to_string)?;
@@ -180,13 +180,18 @@ pub fn write_messages(root: &Path) -> Result<Vec<(PathBuf, usize)>> {
         let po = read(root, &language)?;
         let mut new = catalogue::updated(&po, &today);
         new.metadata = po.metadata;
-        files.push((root.join(FOLDER).join(format!("{language}.po")), new));
+        files.push((path(root, &language), new));
     }
     let write = |(path, catalogue): (PathBuf, Catalog)| {
         po_file::write(&catalogue, &path).with_context(|| format!("cannot write `{}`", path.display()))?;
         Ok((path, catalogue.count()))
     };
     files.into_iter().map(write).collect()
+}
+
+/// Returns the path of a language's translations.
+pub fn path(root: &Path, language: &str) -> PathBuf {
+    root.join(FOLDER).join(format!("{language}.po"))
 }
 
 /// Languages that have a file of translations, in the order of their names.
@@ -209,7 +214,7 @@ pub fn languages(root: &Path) -> Result<Vec<String>> {
 pub fn read(root: &Path, language: &str) -> Result<Catalog> {
     let is_name = !language.is_empty() && language.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     ensure!(is_name, "`{language}` is no language: write it as zh_CN or de");
-    let path = root.join(FOLDER).join(format!("{language}.po"));
+    let path = path(root, language);
     ensure!(
         path.is_file(),
         "there is no `{FOLDER}/{language}.po`: `cargo course book --messages` writes the template that it begins with"

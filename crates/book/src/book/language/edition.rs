@@ -45,13 +45,79 @@ impl Word {
     }
 }
 
+/// mdBook's own words on each page, as its template has them, but for those of what is not shown.
+const MDBOOK: [&str; 18] = [
+    "Keyboard shortcuts",
+    "Press <kbd>←</kbd> or <kbd>→</kbd> to navigate between chapters",
+    "Press <kbd>S</kbd> or <kbd>/</kbd> to search in the book",
+    "Press <kbd>?</kbd> to show this help",
+    "Press <kbd>Esc</kbd> to hide this help",
+    "Table of contents",
+    "Toggle Table of Contents",
+    "Change theme",
+    "Themes",
+    "Auto",
+    "Light",
+    "Search (`/`)",
+    "Toggle Searchbar",
+    "Search this book ...",
+    "Print this book",
+    "Page navigation",
+    "Previous chapter",
+    "Next chapter",
+];
+/// Mark of their messages.
+const MDBOOK_MARK: &str = "mdbook";
+/// Above what a search has found.
+const FOUND: Word = Word { key: "found", english: "{words}: {count}" };
 const NAME: Word = Word { key: "name", english: "English" };
 const BEHIND: Word = Word { key: "behind", english: "Parts of this page are not translated yet, or no longer." };
 const ENGLISH_ONLY: Word = Word { key: "englishOnly", english: "This appendix is in English." };
 const READ: Word = Word { key: "read", english: "The page in English" };
 const MEND: Word = Word { key: "mend", english: "How to mend it" };
 /// All of them; the name is the language's own, and stands in the link to its edition.
-pub const WORDS: [&Word; 5] = [&NAME, &BEHIND, &ENGLISH_ONLY, &READ, &MEND];
+const WORDS: [&Word; 6] = [&NAME, &BEHIND, &ENGLISH_ONLY, &READ, &MEND, &FOUND];
+
+/// Marks and words of an edition about itself, and of mdBook.
+pub fn words() -> impl Iterator<Item = (String, String)> {
+    let own = WORDS.iter().map(|word| (word.mark(), word.english.to_owned()));
+    own.chain(MDBOOK.iter().map(|word| (MDBOOK_MARK.to_owned(), (*word).to_owned())))
+}
+
+/// An edition's own words for what mdBook and its search say.
+struct Around {
+    words: Vec<(&'static str, String)>,
+    found: String,
+}
+
+impl Around {
+    fn of(catalogue: &Catalog) -> Around {
+        let word = |english: &&'static str| Some((*english, said(catalogue, Some(MDBOOK_MARK), english)?));
+        Around { words: MDBOOK.iter().filter_map(word).collect(), found: FOUND.in_language(catalogue) }
+    }
+
+    /// Puts them into the pages in `dir`, and into its search, which is made for Chinese where the language is.
+    fn put(&self, dir: &Path, language: &str) -> Result<()> {
+        for page in pages(dir)? {
+            slim::rewrite(&page, |text| self.in_page(text))?;
+        }
+        // Of what is written in Han characters, mdBook's search takes a clause for a word.
+        if language.starts_with("zh") { search::rebuild(dir, &self.found) } else { Ok(()) }
+    }
+
+    /// Replaces whole texts and attributes outside of the page's own content.
+    fn in_page(&self, page: &str) -> String {
+        let (head, rest) = page.split_once("<main>").unwrap_or((page, ""));
+        let (main, foot) = rest.split_once("</main>").unwrap_or((rest, ""));
+        let around = |part: &str| {
+            self.words.iter().fold(part.to_owned(), |text, (english, said)| {
+                let text = text.replace(&format!("=\"{english}\""), &format!("=\"{said}\""));
+                text.replace(&format!(">{english}<"), &format!(">{said}<"))
+            })
+        };
+        if rest.is_empty() { page.to_owned() } else { format!("{}<main>{main}</main>{}", around(head), around(foot)) }
+    }
+}
 
 /// An edition that stands in a site.
 struct Other {
@@ -66,10 +132,6 @@ struct Other {
 /// Tag of a language as browsers write it.
 fn tag(language: &str) -> String {
     language.replace('_', "-")
-}
-
-fn is_written_in_han(language: &str) -> bool {
-    language.starts_with("zh")
 }
 
 /// Builds the edition of each language that has translations into the English site in `dir`, which is built and slim, and links them.
@@ -91,13 +153,11 @@ pub fn build_all(root: &Path, dir: &Path) -> Result<()> {
 fn build_beside(root: &Path, today: &Catalog, language: &str, english: &Path) -> Result<Other> {
     let edition = catalogue::complete(&super::read(root, language)?, today);
     let dir = english.join(language);
-    let name = NAME.in_language(&edition.catalogue);
+    let (name, around) = (NAME.in_language(&edition.catalogue), Around::of(&edition.catalogue));
     let notes = notes(&edition, true);
     super::build(root, edition.catalogue, notes, language, &dir)?;
     slim::slim(&dir)?;
-    if is_written_in_han(language) {
-        search::rebuild(&dir)?;
-    }
+    around.put(&dir, language)?;
     share(&dir, english)?;
     Ok(Other { tag: tag(language), folder: format!("{language}/"), name })
 }
@@ -108,12 +168,10 @@ fn build_beside(root: &Path, today: &Catalog, language: &str, english: &Path) ->
 /// The errors of `super::build`.
 pub fn build_alone(root: &Path, language: &str, dir: &Path) -> Result<Built> {
     let edition = catalogue::complete(&super::read(root, language)?, &*super::messages(root)?);
-    let notes = notes(&edition, false);
+    let (notes, around) = (notes(&edition, false), Around::of(&edition.catalogue));
     let built = super::build(root, edition.catalogue, notes, language, dir)?;
     slim::slim(dir)?;
-    if is_written_in_han(language) {
-        search::rebuild(dir)?;
-    }
+    around.put(dir, language)?;
     Ok(built)
 }
 
@@ -211,4 +269,53 @@ fn pages(folder: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     Ok(pages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_mdbook_are_replaced_around_a_page_alone() {
+        let around = Around { words: vec![("Light", "浅色".to_owned())], found: String::new() };
+        let page = "<button title=\"Light\">Light</button><main><b>Light</b></main><p>Lights</p>";
+        let expected = "<button title=\"浅色\">浅色</button><main><b>Light</b></main><p>Lights</p>";
+        assert_eq!(around.in_page(page), expected);
+    }
+
+    #[test]
+    fn an_edition_takes_what_is_the_same_from_the_english_site() {
+        let dir = tempfile::tempdir().unwrap();
+        let page = |lang: &str, more: &str| {
+            format!(
+                "<html lang=\"{lang}\"><script src=\"a.js\"></script><script src=\"toc-{lang}.js\"></script>{BAR}</div><em>字</em>{more}"
+            )
+        };
+        let files = [
+            ("a.html", page("en", "")),
+            ("a.js", String::new()),
+            ("toc-en.js", String::new()),
+            ("zh_CN/a.html", page("zh", "<em>n</em>")),
+            ("zh_CN/404.html", String::new()),
+            ("zh_CN/a.js", String::new()),
+            ("zh_CN/toc-zh.js", String::new()),
+        ];
+        std::fs::create_dir(dir.path().join("zh_CN")).unwrap();
+        files.iter().for_each(|(name, text)| std::fs::write(dir.path().join(name), text).unwrap());
+        let edition = dir.path().join("zh_CN");
+        share(&edition, dir.path()).unwrap();
+        let other = Other { tag: "zh-CN".to_owned(), folder: "zh_CN/".to_owned(), name: "中文".to_owned() };
+        link(dir.path(), &[other]).unwrap();
+        let left: Vec<String> = super::files(&edition).unwrap().into_iter().collect();
+        assert_eq!(left, ["a.html", "toc-zh.js"]);
+        let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+        let (english, chinese) = (read("a.html"), read("zh_CN/a.html"));
+        assert!(chinese.contains("data-shared=\"../\"") && chinese.contains("src=\"../a.js\""), "{chinese}");
+        assert!(
+            chinese.contains("src=\"toc-zh.js\"") && chinese.contains("href=\"../a.html\" hreflang=\"en\""),
+            "{chinese}"
+        );
+        assert!(chinese.contains("<em class=\"han\">字</em><em>n</em>"), "{chinese}");
+        assert!(english.contains("href=\"zh_CN/a.html\" hreflang=\"zh-CN\" lang=\"zh-CN\">中文</a>"), "{english}");
+    }
 }

@@ -22,5 +22,12 @@
         const parts = `${from ? "…" : ""}${body.slice(from, from + 96)}…`.split(new RegExp(`(${escaped.join("|")})`, "i"));
         item.querySelector(".teaser").replaceChildren(...parts.map((part, i) => (i % 2 ? Object.assign(document.createElement("em"), { textContent: part }) : part)));
     };
+    const header = document.getElementById("mdbook-searchresults-header");
+    const title = () => {
+        const words = document.getElementById("mdbook-searchbar").value.trim();
+        const count = header.textContent.match(/^\d+/)?.[0] || 0;
+        header.textContent = "{words}: {count}".replace("{words}", () => words).replace("{count}", count);
+    };
+    new MutationObserver(() => { if (/^(\d+|No) search result/.test(header.textContent)) title(); }).observe(header, { childList: true, characterData: true, subtree: true });
     new MutationObserver((changes) => { for (const { addedNodes } of changes) for (const item of addedNodes) excerpt(item); }).observe(results, { childList: true });
 })();

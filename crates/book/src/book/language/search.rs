@@ -16,6 +16,8 @@ const HEAD: &str = "window.search = Object.assign(window.search, JSON.parse('";
 const TAIL: &str = "'));";
 /// What the page does with such an index.
 const SCRIPT: &str = include_str!("search.js");
+/// Stands in it for the words above what is found.
+const FOUND: &str = "\"{words}: {count}\"";
 /// Longest word, in characters, that is looked for: longer ones are encoded things.
 const LETTERS_MAX: usize = 80;
 
@@ -70,11 +72,12 @@ fn words(text: &str) -> Vec<String> {
     found
 }
 
-/// Makes the index of the site in `dir` anew.
+/// Makes the index of the site in `dir` anew; `found` stands above what a search has found.
 ///
 /// # Errors
 /// An index that is not written as mdBook writes it.
-pub fn rebuild(dir: &Path) -> Result<()> {
+pub fn rebuild(dir: &Path, found: &str) -> Result<()> {
+    let script = SCRIPT.replace(FOUND, &serde_json::to_string(found)?);
     for path in slim::named(dir, "searchindex", ".js")? {
         let text = std::fs::read_to_string(&path)?;
         let json = text.strip_prefix(HEAD).and_then(|rest| rest.strip_suffix(TAIL));
@@ -83,7 +86,7 @@ pub fn rebuild(dir: &Path) -> Result<()> {
         search["index"] = serde_json::from_str(&index(&search["index"])?.to_json())?;
         round(&mut search["index"]["index"]);
         let json = search.to_string().replace('\\', "\\\\").replace('\'', "\\'");
-        std::fs::write(&path, format!("{HEAD}{json}{TAIL}{SCRIPT}"))?;
+        std::fs::write(&path, format!("{HEAD}{json}{TAIL}{script}"))?;
     }
     Ok(())
 }
@@ -131,14 +134,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("searchindex-1.js");
         std::fs::write(&path, format!("{HEAD}{text}{TAIL}")).unwrap();
-        rebuild(dir.path()).unwrap();
+        rebuild(dir.path(), "{words}：{count}").unwrap();
         let new = std::fs::read_to_string(&path).unwrap();
         assert!(new.contains("it\\'s a ") && new.contains("a.html"), "{new}");
-        let json = new.strip_prefix(HEAD).and_then(|rest| rest.strip_suffix(SCRIPT)?.strip_suffix(TAIL)).unwrap();
+        let json = new.strip_prefix(HEAD).and_then(|rest| rest.split_once(TAIL)).unwrap().0;
+        assert!(new.contains("\"{words}：{count}\"") && SCRIPT.contains(FOUND), "{new}");
         let json: Value = serde_json::from_str(&json.replace("\\'", "'").replace("\\\\", "\\")).unwrap();
         assert_eq!(json["index"]["pipeline"], serde_json::json!(["stopWordFilter", "stemmer"]));
         assert_eq!(json["index"]["index"]["title"]["root"]["归"]["约"]["df"], 1, "{json}");
         std::fs::write(&path, "window.search = {}").unwrap();
-        assert!(rebuild(dir.path()).is_err());
+        assert!(rebuild(dir.path(), "").is_err());
     }
 }
