@@ -8,6 +8,8 @@
     // The print page has every chapter on it; its labs stay still.
     if ((labs.length + ideas.length === 0 && !document.querySelector("[data-exercise]")) || /\/print\.html$/.test(location.pathname)) return;
     const root = typeof path_to_root === "string" ? path_to_root : "";
+    // An edition in another language has scripts with its own words, and takes what has no words from the English site.
+    const shared = document.documentElement.dataset.shared || "";
     const parts = [
         "words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "does", "say", "ranks", "stage", "timeline", "ask", "compare", "registers", "resident", "input", "table",
         "blocks", "edit", "link", "open", "parts", "figure", "idea",
@@ -26,7 +28,7 @@
         const script = document.createElement("script");
         // In the order in which they are asked for: later parts take what earlier ones leave.
         script.async = false;
-        script.src = `${root}lab/${name}.js`;
+        script.src = `${root}${name === "labs" ? "" : shared}lab/${name}.js`;
         script.onload = done;
         script.onerror = () => failed(new Error(`${script.src} cannot be loaded`));
         document.head.append(script);

@@ -43,7 +43,8 @@
             this.asked = hash;
             lab.offer(this, wanted.get("my"), wanted.get("at") || undefined);
             this.open({ ...this.opening, ...JSON.parse(JSON.stringify(asked)) }, false);
-            if (!isFirst || !document.getElementById(hash.slice(1))) this.parts.deck.scrollIntoView({ block: "start", behavior: calm.matches ? "auto" : "smooth" });
+            // A link from another edition says which heading was in view.
+            if (!wanted.has("top") && (!isFirst || !document.getElementById(hash.slice(1)))) this.parts.deck.scrollIntoView({ block: "start", behavior: calm.matches ? "auto" : "smooth" });
             return true;
         }
         write() {

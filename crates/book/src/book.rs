@@ -1,4 +1,5 @@
-//! `cargo course book`: builds the book into target/book with mdBook's own engine, or serves it while you write.
+//! `cargo course book`: builds the book into target/book with mdBook's own engine, or serves it while you write. Its editions in other
+//! languages, one for each file of translations, are folders of that site.
 //!
 //! Links to the glossary get the meaning of their term as a title; a plain `mdbook build` gives the same site without it, in more
 //! bytes ([`slim`]). What is added besides is refusal: a missing include or anchor, and anything mdBook warns about, ends the build.
@@ -39,10 +40,10 @@ pub struct Options {
     /// Open the served book in a browser
     #[arg(long, requires = "serve")]
     open: bool,
-    /// Write every sentence of the book, its exercises and its labs into po/messages.pot, for translators
+    /// Write every sentence of the book, its exercises and its labs into po/messages.pot, and bring each po/LANGUAGE.po up to date
     #[arg(long, conflicts_with_all = ["serve", "language"])]
     messages: bool,
-    /// Build it with the translations of po/LANGUAGE.po, zh_CN for example, into target/book-LANGUAGE
+    /// Build the edition of po/LANGUAGE.po alone, zh_CN for example, into target/book-LANGUAGE
     #[arg(long, conflicts_with = "serve")]
     language: Option<String>,
 }
@@ -60,17 +61,13 @@ pub fn run(options: &Options) -> Result<()> {
         return serve::run(&root, &serve::Options { port: options.port, open: options.open, compile_limit });
     }
     if options.messages {
-        let (path, count) = language::write_template(&root)?;
-        println!("wrote {count} messages: {}", path.display());
+        for (path, count) in language::write_messages(&root)? {
+            println!("wrote {count} messages: {}", path.display());
+        }
         return Ok(());
     }
     let built = match &options.language {
-        Some(name) => heard(|| {
-            let dir = root.join(format!("{BUILD_DIR}-{name}"));
-            let built = language::build(&root, language::read(&root, name)?, name, &dir)?;
-            slim::slim(&dir)?;
-            Ok(built)
-        })?,
+        Some(name) => heard(|| language::edition::build_alone(&root, name, &root.join(format!("{BUILD_DIR}-{name}"))))?,
         None => build(&root)?,
     };
     println!("built {} pages: open {}", built.pages, built.dir.join("index.html").display());
@@ -109,6 +106,7 @@ fn build_unheard(root: &Path) -> Result<Built> {
     includes::check(root, &book.source_dir())?.findings.verdict()?;
     book.build()?;
     slim::slim(&build_dir)?;
+    language::edition::build_all(root, &build_dir)?;
     let pages = book.iter().filter(|item| matches!(item, BookItem::Chapter(_))).count();
     Ok(Built { dir: build_dir, pages })
 }

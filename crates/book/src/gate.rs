@@ -29,6 +29,7 @@ mod layout;
 mod listings;
 mod pages;
 mod reading;
+mod translation;
 mod voice;
 
 /// Options of `cargo course gate`.
@@ -137,6 +138,11 @@ const TREE: &[Check] = &[
         run: |scene| reading::placed(&scene.root, &exercise::order(&scene.root)?)?.verdict().map(Verdict::Pass),
     },
     Check { name: "listings", seconds: 5, run: |scene| listings::check(&scene.root)?.verdict().map(Verdict::Pass) },
+    Check {
+        name: "translation",
+        seconds: 10,
+        run: |scene| translation::check(&scene.root)?.verdict().map(Verdict::Pass),
+    },
     Check { name: "terms", seconds: 5, run: |scene| reading::terms(&scene.root)?.verdict().map(Verdict::Pass) },
 ];
 
@@ -144,12 +150,12 @@ const TREE: &[Check] = &[
 const SITE: &[Check] = &[
     Check {
         name: "book",
-        seconds: 10,
+        seconds: 25,
         run: |scene| Ok(Verdict::Pass(format!("{} pages", book::build(&scene.root)?.pages))),
     },
     Check { name: "links", seconds: 10, run: |scene| links::check(&built_site(scene)?)?.verdict().map(Verdict::Pass) },
     Check { name: "language", seconds: 40, run: |scene| language::check(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check { name: "pages", seconds: 160, run: pages::check },
+    Check { name: "pages", seconds: 190, run: pages::check },
     Check { name: "labs", seconds: 180, run: figures::check },
     Check { name: "edit", seconds: 40, run: edit::check },
 ];

@@ -13,7 +13,7 @@ use crate::lessons::slugs;
 pub fn check(root: &Path) -> Result<Findings> {
     let mut findings = Findings::new("headlines");
     let pages = slugs().map(|slug| format!("book/src/{slug}.md"));
-    let whole = ["README.md", "book/src/introduction.md"].map(str::to_owned);
+    let whole = ["README.md", "README.zh-CN.md", "book/src/introduction.md"].map(str::to_owned);
     for page in whole.into_iter().chain(pages) {
         let text = read(root, &page)?;
         let is_lesson = page.starts_with("book/src/ch");
@@ -65,6 +65,7 @@ mod tests {
             "<!-- ANCHOR: a -->\n1.5\n<!-- ANCHOR_END: a -->\n<!-- ANCHOR: b -->\n1.6†\n<!-- ANCHOR_END: b -->\n";
         put("book/src/generated/results/facts.md", facts);
         put("README.md", "[A run](book/src/generated/results/facts.md:a).\n");
+        put("README.zh-CN.md", "");
         put("book/src/introduction.md", "It is {{#include generated/results/facts.md:a}} times.\n");
         for slug in slugs() {
             let text = "# A lesson\n\n## The card\n{{#include generated/results/facts.md:b}}\n";

@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 import { COLOUR_RULES, faint } from "./contrast.mjs";
+import { editionJobs } from "./editions.mjs";
 import { touched } from "./ideas.mjs";
 
 const [site, executablePath, pictures, ...wanted] = process.argv.slice(2);
@@ -316,6 +317,14 @@ const engine = statSync(`${site}/lab/engine.js`).size;
 if (engine > ENGINE_BYTES_MAX) problems.push(`lab/engine.js has ${engine} bytes, and ${ENGINE_BYTES_MAX} may be`);
 jobs.push(printed);
 if (names.includes("ch05-unroll.html")) jobs.push(searched);
+if (wanted.length === 0 || wanted.includes("editions")) jobs.push(...editionJobs(site, withPage, async (page, told, files) => {
+    await started(page);
+    await opened(page);
+    weigh(files, told);
+    await uncut(page, told);
+    for (const problem of await shown(page)) told(problem);
+    if (!process.env.CI) await page.screenshot({ path: `${pictures}/${new URL(page.url()).pathname.split("/").slice(-2).join("-")}-390.png` });
+}));
 
 await Promise.all(Array.from({ length: 4 }, async () => { for (let job = jobs.shift(); job; job = jobs.shift()) await job(); }));
 await browser.close();

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 
-use super::{BUILD_DIR, build, includes, site};
+use super::{BUILD_DIR, build, includes, language, site};
 use compile::Compiler;
 use course::workspace;
 use desk::Desk;
@@ -152,7 +152,7 @@ type Fingerprint = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 struct Sources {
     /// The book's own folder, in which files may come and go.
     folder: PathBuf,
-    /// `book.toml`, and all that pages include; what is missing too, since it may come.
+    /// `book.toml`, the translations, and all that pages include; what is missing too, since it may come.
     more: Vec<PathBuf>,
     seen: Fingerprint,
 }
@@ -161,6 +161,8 @@ impl Sources {
     /// Reads every page for what it includes.
     fn of(root: &Path) -> Sources {
         let mut more = vec![root.join("book.toml")];
+        let languages = language::languages(root).unwrap_or_default();
+        more.extend(languages.iter().map(|name| language::path(root, name)));
         if let Ok(includes) = includes::check(root, &root.join("book/src")) {
             more.extend(includes.sources);
         }

@@ -11,6 +11,8 @@ use regex::{Captures, Regex};
 
 use crate::packed;
 
+/// The scripts of the labs, packed.
+pub const LABS: &str = "lab/labs.js";
 /// The line of book/theme/lab.js that says whether the scripts of the labs are packed.
 const UNPACKED: &str = "const isPacked = false;";
 
@@ -35,7 +37,7 @@ pub fn slim(dir: &Path) -> Result<()> {
 }
 
 /// Files of a folder by their beginning and end; a folder that is not there has none.
-fn named(folder: &Path, start: &str, end: &str) -> Result<Vec<PathBuf>> {
+pub fn named(folder: &Path, start: &str, end: &str) -> Result<Vec<PathBuf>> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for entry in entries {
@@ -48,7 +50,11 @@ fn named(folder: &Path, start: &str, end: &str) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn rewrite(path: &Path, change: impl Fn(&str) -> String) -> Result<()> {
+/// Changes the text of a file.
+///
+/// # Errors
+/// A file that cannot be read or written.
+pub fn rewrite(path: &Path, change: impl Fn(&str) -> String) -> Result<()> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     std::fs::write(path, change(&text)).with_context(|| format!("cannot write `{}`", path.display()))
 }
@@ -221,7 +227,7 @@ fn pack_labs(dir: &Path) -> Result<()> {
     for path in scripts_of(&text, "alone", dir)? {
         std::fs::write(&path, slimmed(&path)?).with_context(|| format!("cannot write `{}`", path.display()))?;
     }
-    std::fs::write(dir.join("lab/labs.js"), format!("reductionLab.scripts(\"{}\");\n", packed(all)?))?;
+    std::fs::write(dir.join(LABS), format!("reductionLab.scripts(\"{}\");\n", packed(all)?))?;
     std::fs::write(&starter, text.replace(UNPACKED, "const isPacked = true;"))?;
     Ok(())
 }
@@ -234,17 +240,17 @@ fn scripts_of(starter: &str, list: &str, dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(names.split('"').skip(1).step_by(2).map(|name| dir.join(format!("lab/{name}.js"))).collect())
 }
 
-/// Text as gzip in base64. What was packed last is kept: under `--serve` it is mostly the same again.
+/// Text as gzip in base64. What was packed last is kept, of a few languages: under `--serve` it is mostly the same again.
 fn packed(text: String) -> Result<String> {
-    static LAST: Mutex<Option<(String, String)>> = Mutex::new(None);
+    const KEPT: usize = 4;
+    static LAST: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((of, packed)) = &*last
-        && *of == text
-    {
+    if let Some((_, packed)) = last.iter().find(|(of, _)| *of == text) {
         return Ok(packed.clone());
     }
     let packed = packed::packed(text.as_bytes(), crate::figures::ROUNDS)?;
-    *last = Some((text, packed.clone()));
+    last.insert(0, (text, packed.clone()));
+    last.truncate(KEPT);
     Ok(packed)
 }
 

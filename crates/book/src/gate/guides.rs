@@ -1,5 +1,5 @@
-//! Promises of the README and CONTRIBUTING: they are short, and the output that the README shows is a recorded run's. And no guide
-//! links to the source of a page, where a reader would see the names of what it includes.
+//! Promises of the README, in each language, and CONTRIBUTING: they are short, and the output that a README shows is a recorded run's.
+//! And no guide links to the source of a page, where a reader would see the names of what it includes.
 
 use std::path::Path;
 
@@ -11,6 +11,8 @@ use course::workspace;
 
 /// Most words of each guide at the root, as `wc -w` counts them.
 const WORDS_MAX: [(&str, usize); 2] = [("README.md", 600), ("CONTRIBUTING.md", 700)];
+/// The README in each language; each links to the others.
+const READMES: [&str; 2] = ["README.md", "README.zh-CN.md"];
 /// Commands that a reader types first; checks outside of this repository rely on it too.
 const COMMANDS: [&str; 2] = ["cargo run --release -p ch01-naive", "cargo test --workspace"];
 /// The run of the first command, and where the README's extract of it begins.
@@ -30,23 +32,28 @@ pub fn check(root: &Path) -> Result<Findings> {
                 .push(format!("{guide}: {words} words, and at most {most}: say less, or say it elsewhere"));
         }
     }
-    let readme = read("README.md")?;
-    for command in COMMANDS {
-        findings.examined += 1;
-        if !readme.contains(&format!("\n{command}")) {
-            findings.problems.push(format!("README.md: does not have the command `{command}`"));
-        }
-    }
-    findings.examined += 1;
-    let extract = readme.split_once(EXTRACT).and_then(|(_, after)| after.split_once("```")).map(|(extract, _)| extract);
-    if !extract
-        .is_some_and(|extract| extract.lines().count() >= 8 && read(RECORD).is_ok_and(|run| run.contains(extract)))
-    {
-        let how = format!("copy eight lines or more of `{RECORD}`");
-        findings.problems.push(format!("README.md: its output is not the recorded run's: {how}"));
+    let run = read(RECORD).unwrap_or_default();
+    for name in READMES {
+        let promises = promises(&read(name)?, name, &run);
+        findings.examined += promises.len();
+        let broken = promises.into_iter().filter(|(is_kept, _)| !is_kept);
+        findings.problems.extend(broken.map(|(_, problem)| format!("{name}: {problem}")));
     }
     findings.problems.extend(raw_pages(root)?);
     Ok(findings)
+}
+
+/// Whether a README keeps each of its promises, and what to say if not.
+fn promises(readme: &str, name: &str, run: &str) -> Vec<(bool, String)> {
+    let commands = COMMANDS
+        .iter()
+        .map(|command| (readme.contains(&format!("\n{command}")), format!("does not have the command `{command}`")));
+    let others = READMES.iter().filter(|other| **other != name);
+    let links = others.map(|other| (readme.contains(&format!("]({other})")), format!("does not link to `{other}`")));
+    let extract = readme.split_once(EXTRACT).and_then(|(_, after)| after.split_once("```")).map(|(extract, _)| extract);
+    let is_recorded = extract.is_some_and(|extract| extract.lines().count() >= 8 && run.contains(extract));
+    let how = format!("its output is not the recorded run's: copy eight lines or more of `{RECORD}`");
+    commands.chain(links).chain([(is_recorded, how)]).collect()
 }
 
 /// Links outside of the book to the sources of its pages.
@@ -73,7 +80,9 @@ mod tests {
 
     fn problems(readme: &str, run: &str) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("README.md"), readme).unwrap();
+        for name in READMES {
+            std::fs::write(dir.path().join(name), readme).unwrap();
+        }
         std::fs::write(dir.path().join("CONTRIBUTING.md"), "few words").unwrap();
         std::fs::create_dir_all(dir.path().join(RECORD).parent().unwrap()).unwrap();
         std::fs::write(dir.path().join(RECORD), run).unwrap();
@@ -85,12 +94,14 @@ mod tests {
         let run: String = (0..12).map(|line| format!("line {line}\n")).collect();
         let extract: String = run.lines().skip(2).take(8).map(|line| format!("{line}\n")).collect();
         let commands = format!("\n{}\n{}  # all\n", COMMANDS[0], COMMANDS[1]);
-        let good = format!("{commands}{EXTRACT}{extract}```\n");
+        let good = format!("[a](README.md) [b](README.zh-CN.md)\n{commands}{EXTRACT}{extract}```\n");
         assert_eq!(problems(&good, &run), Vec::<String>::new());
         assert!(problems(&(good.clone() + &"word ".repeat(600)), &run)[0].contains("at most 600"));
         assert!(problems(&good.replace("--workspace", "--all"), &run)[0].contains("cargo test --workspace"));
         assert!(problems(&good, &run.replace("line 5", "line five"))[0].contains("not the recorded run's"));
         assert!(problems(&good.replace("line 2\n", ""), &run)[0].contains("not the recorded run's"), "seven lines");
+        let lonely = problems(&good.replace("](README.zh-CN.md)", "]"), &run);
+        assert_eq!(lonely, ["README.md: does not link to `README.zh-CN.md`"]);
     }
 
     #[test]

@@ -8,7 +8,6 @@ use anyhow::Result;
 use regex::Regex;
 
 use polib::catalog::Catalog;
-use polib::message::{MessageMutView, MessageView};
 use polib::metadata::CatalogMetadata;
 
 use crate::book::language::{self, markup, words};
@@ -31,17 +30,11 @@ static CODE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)<code[^>]*>.*?<
 /// The errors of its build.
 pub fn check(root: &Path) -> Result<Findings> {
     let mut findings = Findings::new("pages of a made-up translation");
-    let mut catalogue = language::messages(root)?;
-    for mut message in catalogue.messages_mut() {
-        // A whole listing begins with its fence.
-        if !message.msgid().is_empty() && !message.msgid().starts_with("```") {
-            let said = format!("{SIGN} {}", message.msgid());
-            message.set_msgstr(said)?;
-        }
-    }
+    let catalogue = language::catalogue::translated(&*language::messages(root)?, |text| format!("{SIGN} {text}"));
     let [dir, english_dir] = ["language", "english"].map(|name| root.join("target/gate").join(name));
-    language::build(root, catalogue, "zh_CN", &dir)?;
-    language::build(root, Catalog::new(CatalogMetadata::default()), "en", &english_dir)?;
+    language::build(root, catalogue, language::Notes::new(), "zh_CN", &dir)?;
+    let untranslated = Catalog::new(CatalogMetadata::default());
+    language::build(root, untranslated, language::Notes::new(), "en", &english_dir)?;
     for entry in std::fs::read_dir(&dir)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

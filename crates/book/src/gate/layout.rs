@@ -134,7 +134,7 @@ pub fn build_dir(root: &Path) -> Result<Findings> {
 }
 
 /// The guides at the root, and the folder of those that they lead to.
-const GUIDES: [&str; 3] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"];
+const GUIDES: [&str; 4] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "README.zh-CN.md"];
 const GUIDE_FOLDER: &str = "contributing";
 
 /// Every path that the guides name in backticks or link to exists.
@@ -247,6 +247,7 @@ mod tests {
             ("ARCHITECTURE.md", text),
             ("CONTRIBUTING.md", ""),
             ("README.md", "`.ci/run` [a](crates/a/x#y) [b](https://example.org/x) [c](#d) ![e](gone.svg)\n"),
+            ("README.zh-CN.md", ""),
             ("contributing/walk.md", "`kernels/gone.cu` and [a](walk.md)\n"),
             ("crates/a/x", ""),
             ("Cargo.toml", ""),

@@ -5,13 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
-use regex::Regex;
+use regex::{NoExpand, Regex};
 use rquickjs::{CatchResultExt, Context, Runtime};
 
 use course::workspace;
 
 /// The part of a browser that the scripts with the words expect.
 const BROWSER: &str = "globalThis.window = globalThis; globalThis.reductionLab = {}; globalThis.Intl = { NumberFormat: class {}, PluralRules: class { resolvedOptions() { return { pluralCategories: [] }; } } };";
+/// The object of the labs' words in their script.
+static CATALOGUE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?s)const catalogue = \{\n.*?\n    \};").expect("a fixed pattern"));
 /// {name}, or {name:one|many}.
 static PLACE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\{(\w+)[:}]").expect("a fixed pattern"));
 
@@ -66,15 +69,15 @@ impl Script {
         Ok(serde_json::from_str(&json)?)
     }
 
-    /// Returns its path in a built site: mdBook adds a hash to the names of scripts of the theme.
+    /// Returns whether it is this file of a built site: mdBook adds a hash to the names of scripts of the theme.
+    pub fn is_at(&self, file: &str) -> bool {
+        let start = self.path.strip_prefix("book/src/").unwrap_or(self.path).trim_end_matches(".js");
+        file.strip_prefix(start).is_some_and(|rest| !rest.contains('/') && rest.ends_with(".js"))
+    }
+
+    /// Returns its path in a built site.
     fn built(&self, dir: &Path) -> Result<PathBuf> {
-        let (folder, _) = self.path.rsplit_once('/').unwrap_or_default();
-        let files = workspace::walk(&dir.join(folder.strip_prefix("book/src/").unwrap_or(folder)))?;
-        let is_it = |path: &PathBuf| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.starts_with("words") && name.ends_with(".js")
-        };
-        let found = files.into_iter().find(is_it);
+        let found = workspace::walk(dir)?.into_iter().find(|path| self.is_at(&workspace::name(dir, path)));
         found.with_context(|| format!("the site in `{}` is without `{}`", dir.display(), self.path))
     }
 
@@ -85,7 +88,12 @@ impl Script {
     pub fn replace(&self, dir: &Path, words: &BTreeMap<String, String>, language: &str) -> Result<()> {
         let file = &self.built(dir)?;
         let mut text = std::fs::read_to_string(file)?;
-        text += &format!("\nObject.assign({}, {});\n", self.object, serde_json::to_string(words)?);
+        let words = serde_json::to_string(words)?;
+        // In place of the English ones, where one finds them: a page loads no words that it does not show.
+        text = match CATALOGUE.is_match(&text) {
+            true => CATALOGUE.replace(&text, NoExpand(&format!("const catalogue = {words};"))).into_owned(),
+            false => text + &format!("\nObject.assign({}, {words});\n", self.object),
+        };
         if self.context == "lab" {
             text += &format!("reductionLab.speak({});\n", serde_json::to_string(language)?);
         }
