@@ -279,7 +279,7 @@ mod tests {
     fn every_sentence_of_every_lab_says_what_the_run_does() {
         let root = workspace::root().unwrap();
         let pieces = figures::slugs().into_iter().map(|slug| figures::piece(&root, slug)).collect();
-        let chosen = share::of_test("labs whose sentences are audited", &root, pieces, &MAKERS);
+        let chosen = share::for_test("labs whose sentences are audited", &root, pieces, &MAKERS);
         let script = format!("const chosen = {};\n{AUDIT}{AUDITS}", serde_json::to_string(&chosen).unwrap());
         let said: serde_json::Value = serde_json::from_str(&evaluate(&root, &script, "a sentence").unwrap()).unwrap();
         assert_eq!(said["labs"].as_array().unwrap().len(), chosen.len());

@@ -77,7 +77,7 @@ fn runs(lesson: &Chapter, root: &Path) -> Result<Vec<Run>> {
 }
 
 /// Compares every generated file with what a program writes today. In CI the chapters' runs, which take longest, are those of the
-/// chapters that the commit has changed and of a third of the others; of the rest it is seen that no record is wanting.
+/// chapters that the commit has changed and of a third of the others; of the rest it is seen that no record is missing.
 ///
 /// # Errors
 /// A run that fails; a file that cannot be read.
@@ -218,9 +218,9 @@ impl<'a> Work<'a> {
     /// A chapter that is not run: its record and fragments are there, and are taken for what they should be.
     fn left(&mut self, slug: &str, folder: &Path) -> Result<()> {
         let record = lab::record::path(self.root, slug, SIM);
-        let is_wanting = !record.is_file() || !folder.join(FACTS).is_file();
+        let is_missing = !record.is_file() || !folder.join(FACTS).is_file();
         let what = || format!("chapters/{slug}: has no record of the simulator or no facts: run `{COMMAND}`");
-        self.findings.problems.extend(is_wanting.then(what));
+        self.findings.problems.extend(is_missing.then(what));
         self.known.extend(workspace::walk(folder)?);
         Ok(())
     }

@@ -83,7 +83,7 @@ pub fn of(root: &Path, pieces: Vec<Piece>, shares: usize, makers: &[&str]) -> Op
 ///
 /// # Panics
 /// If none is chosen: the test would prove nothing.
-pub fn of_test(what: &str, root: &Path, pieces: Vec<Piece>, makers: &[&str]) -> BTreeSet<String> {
+pub fn for_test(what: &str, root: &Path, pieces: Vec<Piece>, makers: &[&str]) -> BTreeSet<String> {
     let all = pieces.iter().map(|piece| piece.name.clone()).collect();
     let Some((chosen, words)) = of(root, pieces, 3, makers) else { return all };
     // What `println` says of a test that passes is not shown.

@@ -22,11 +22,11 @@ pub fn check(scene: &Scene) -> Result<Verdict> {
     };
     let site = built_site(scene)?;
     let share = share::of(&scene.root, pieces(&site)?, SHARES, &MAKERS);
-    let (wanted, words) = share.map_or_else(Default::default, |(names, words)| (names, format!(" ({words})")));
-    let wanted: Vec<PathBuf> = wanted.into_iter().map(PathBuf::from).collect();
+    let (chosen, words) = share.map_or_else(Default::default, |(names, words)| (names, format!(" ({words})")));
+    let chosen: Vec<PathBuf> = chosen.into_iter().map(PathBuf::from).collect();
     let pictures = scene.root.join("target/gate/pages");
     let fixed = [site.as_path(), &chromium, &pictures];
-    let args: Vec<&Path> = fixed.into_iter().chain(wanted.iter().map(PathBuf::as_path)).collect();
+    let args: Vec<&Path> = fixed.into_iter().chain(chosen.iter().map(PathBuf::as_path)).collect();
     let summary = browser::run(scene, "pages.mjs", &args)?;
     let [pages, views, answers, figures, terms, largest] =
         ["pages", "views", "answers", "figures", "terms", "largest"].map(|key| &summary[key]);

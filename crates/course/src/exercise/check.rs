@@ -230,7 +230,7 @@ mod tests {
         let chapters: Vec<&str> = crate::lessons::slugs().collect();
         let exercises = catalogue::written(catalogue::load(&root).unwrap());
         let all = exercises.len();
-        let chosen = share::of_test("exercises judged", &root, exercises.iter().map(share_of).collect(), &MAKERS);
+        let chosen = share::for_test("exercises judged", &root, exercises.iter().map(share_of).collect(), &MAKERS);
         let mut shown = 0;
         let is_chosen = |exercise: &Exercise| chosen.contains(&exercise.id);
         let findings = check_each(&root, &chapters, is_chosen, &mut |exercise, source, verdict| {

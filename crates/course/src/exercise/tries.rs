@@ -224,7 +224,7 @@ fn what_outside_authors_tried_is_judged_rightly() {
     let root = workspace::root().unwrap();
     let exercises = catalogue::written(catalogue::load(&root).unwrap());
     let pieces = exercises.iter().map(share_of).collect();
-    let chosen = share::of_test("exercises that outside authors tried", &root, pieces, &MAKERS);
+    let chosen = share::for_test("exercises that outside authors tried", &root, pieces, &MAKERS);
     let is_chosen = |number, one: &Try<'_>| one.part.is_quick(number) && chosen.contains(&one.exercise.id);
     let Some((count, problems)) = problems(is_chosen) else { return };
     assert!(count * exercises.len() >= 70 * chosen.len(), "{count} of the collection are too few to say anything");
