@@ -145,8 +145,8 @@ def main():
     global NVRTC, PTXAS, HEADERS
     source, out = sys.argv[1:]
     NVRTC, PTXAS = Nvrtc(), find("bin/ptxas", "ptxas")
-    HEADERS = [os.path.dirname(find("include/cooperative_groups.h"))]
-    HEADERS.append(f"{HEADERS[0]}/cccl")
+    headers = [find("include/cooperative_groups.h"), os.path.dirname(find("include/cccl/nv/target"))]
+    HEADERS = [os.path.dirname(header) for header in headers]
     with open(source, encoding="utf-8") as file:
         listed = json.load(file)
     instances, codes = listed["kernels"], listed["codes"]

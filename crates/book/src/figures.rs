@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use course::figures;
 use course::lessons::{self, lessons};
+use course::share::Piece;
 use serde_json::{Value, json};
 
 use crate::packed::Known;
@@ -61,6 +62,14 @@ fn script(root: &Path, slug: &str, data: &Value, known: &Known) -> Result<(PathB
 /// Every page that has a lab of its own.
 pub fn slugs() -> Vec<&'static str> {
     lessons::slugs().chain(figures::PAGES.iter().map(|page| page.slug)).collect()
+}
+
+/// A lab, by the length of its data, and the sources that are its own.
+pub fn piece(root: &Path, slug: &str) -> Piece {
+    let data = format!("book/src/lab/data/{slug}");
+    let weight = std::fs::metadata(root.join(format!("{data}.js"))).map_or(0, |file| file.len());
+    let files = ["book/src/", "chapters/", "kernels/", "kernels/ptx/"].map(|folder| format!("{folder}{slug}"));
+    Piece { name: slug.to_owned(), weight, files: files.into_iter().chain([data]).collect() }
 }
 
 /// A page's lab, and the request of the run that it opens with.

@@ -11,7 +11,6 @@ use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 
 use crate::book::{BUILD_DIR, includes, links};
-use course::ensure::Mode;
 use course::lessons::{self, lessons};
 use course::{bless, exercise, headlines, ptx, workspace};
 
@@ -115,11 +114,7 @@ const TREE: &[Check] = &[
     Check { name: "engine", seconds: 100, run: |scene| engine::check(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "editor", seconds: 20, run: |scene| editor::check(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "exercises", seconds: 60, run: exercises },
-    Check {
-        name: "generated",
-        seconds: 90,
-        run: |scene| bless::generate(&scene.root, Mode::Check)?.verdict().map(Verdict::Pass),
-    },
+    Check { name: "generated", seconds: 90, run: |scene| bless::check(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "records", seconds: 10, run: |scene| bless::records(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "headlines", seconds: 1, run: |scene| headlines::check(&scene.root)?.verdict().map(Verdict::Pass) },
     Check {

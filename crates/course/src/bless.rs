@@ -9,7 +9,8 @@ use lab::{Chapter, Run};
 
 use crate::ensure::{Mode, ensure};
 use crate::findings::Findings;
-use crate::lessons::{OVER_DEVICES, lessons};
+use crate::lessons::{self, OVER_DEVICES, lessons};
+use crate::share::{self, Piece};
 use crate::{exercise, faults, instructions, launch, over_devices, results, workspace};
 
 const COMMAND: &str = "cargo course bless";
@@ -18,6 +19,22 @@ const GENERATED: &str = "book/src/generated";
 
 /// File of a chapter's facts, each a line with an anchor.
 const FACTS: &str = "facts.md";
+
+/// Shares that the chapters are dealt into, where CI compares.
+const SHARES: usize = 3;
+
+/// Sources that decide what is generated for every chapter.
+const MAKERS: [&str; 9] = [
+    "crates/course/src/bless.rs",
+    "crates/course/src/over_devices.rs",
+    "crates/device/src",
+    "crates/lab/src",
+    "crates/ptx/src",
+    "crates/reduction/src",
+    "crates/report/src",
+    "crates/simt/src",
+    "measurements/",
+];
 
 /// Options of `cargo course bless`.
 #[derive(clap::Args)]
@@ -59,27 +76,39 @@ fn runs(lesson: &Chapter, root: &Path) -> Result<Vec<Run>> {
     lab::record::runs(lesson, root).with_context(|| format!("cannot run {}", lesson.slug))
 }
 
+/// Compares every generated file with what a program writes today. In CI the chapters' runs, which take longest, are those of the
+/// chapters that the commit has changed and of a third of the others; of the rest it is seen that no record is missing.
+///
+/// # Errors
+/// A run that fails; a file that cannot be read.
+pub fn check(root: &Path) -> Result<Findings> {
+    let pieces = lessons::slugs().map(|slug| piece(root, slug)).collect();
+    let Some((chosen, words)) = share::of(root, pieces, SHARES, &MAKERS) else { return generate(root, Mode::Check) };
+    let mut findings = generate_for(root, Mode::Check, |slug| chosen.contains(slug))?;
+    findings.problems.extend(chosen.is_empty().then(|| "no chapter is in the share: none was run".to_owned()));
+    findings.notes.push(format!("chapters run: {words}"));
+    Ok(findings)
+}
+
+/// A chapter, by the length of its record, which has a line for each run.
+fn piece(root: &Path, slug: &str) -> Piece {
+    let weight = std::fs::metadata(lab::record::path(root, slug, SIM)).map_or(0, |file| file.len());
+    let files = ["kernels/", "kernels/ptx/", "chapters/", "book/src/", "book/src/generated/"];
+    Piece { name: slug.to_owned(), weight, files: files.map(|folder| format!("{folder}{slug}")).into() }
+}
+
 /// Brings the simulator's record of every chapter, and every file of the book that is generated from records and tables, up to
 /// date, or compares.
 pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
+    generate_for(root, mode, |_| true)
+}
+
+/// As [`generate`], where of chapters that are not chosen the record and the fragments are left as they are.
+fn generate_for(root: &Path, mode: Mode, is_chosen: impl Fn(&str) -> bool) -> Result<Findings> {
     let mut work =
         Work { included: included(root)?, ..Work::new(root, mode, "records of the simulator and generated files") };
     let folder = root.join(GENERATED);
-    // Pages read the records of all chapters.
-    let mut ran = Vec::new();
-    for lesson in lessons() {
-        let runs = runs(lesson, root)?;
-        let record = lab::record::recorded(lesson, &runs);
-        work.file(lab::record::path(root, lesson.slug, SIM), &lab::record::to_text(&record)?);
-        ran.push((lesson, runs));
-    }
-    for (lesson, runs) in ran {
-        let parts =
-            report::page::fragments(lesson, root, &runs).with_context(|| format!("cannot write up {}", lesson.slug))?;
-        for (name, contents) in parts {
-            work.file(folder.join(lesson.slug).join(name), &contents);
-        }
-    }
+    work.chapters(&folder, &is_chosen)?;
     for (slug, contents) in exercise::fragments(root)? {
         work.file(folder.join(slug).join("exercises.md"), &contents);
     }
@@ -91,11 +120,6 @@ pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
     }
     for (name, contents) in results::contests(root).context("cannot write up a contest")? {
         work.file(folder.join(name), &contents);
-    }
-    let over = over_devices::runs()?;
-    work.file(lab::record::path(root, OVER_DEVICES, SIM), &report::all_reduce_record(&over));
-    for (name, contents) in report::all_reduce(root, &over).context("cannot write up the all-reduce")? {
-        work.file(folder.join(OVER_DEVICES).join(&name), &contents);
     }
     for (name, contents) in report::library(root).context("cannot write up the library")? {
         work.file(folder.join("library").join(name), &contents);
@@ -160,6 +184,45 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     fn new(root: &'a Path, mode: Mode, what: &'static str) -> Work<'a> {
         Work { root, mode, included: BTreeSet::new(), findings: Findings::new(what), known: BTreeSet::new() }
+    }
+
+    /// Records and fragments of chapters.
+    fn chapters(&mut self, folder: &Path, is_chosen: impl Fn(&str) -> bool) -> Result<()> {
+        for slug in lessons::slugs().filter(|slug| !is_chosen(slug)) {
+            self.left(slug, &folder.join(slug))?;
+        }
+        // Pages read the records of all chapters.
+        let mut ran = Vec::new();
+        for lesson in lessons().into_iter().filter(|lesson| is_chosen(lesson.slug)) {
+            let runs = runs(lesson, self.root)?;
+            let record = lab::record::recorded(lesson, &runs);
+            self.file(lab::record::path(self.root, lesson.slug, SIM), &lab::record::to_text(&record)?);
+            ran.push((lesson, runs));
+        }
+        for (lesson, runs) in ran {
+            let parts = report::page::fragments(lesson, self.root, &runs);
+            for (name, contents) in parts.with_context(|| format!("cannot write up {}", lesson.slug))? {
+                self.file(folder.join(lesson.slug).join(name), &contents);
+            }
+        }
+        if is_chosen(OVER_DEVICES) {
+            let over = over_devices::runs()?;
+            self.file(lab::record::path(self.root, OVER_DEVICES, SIM), &report::all_reduce_record(&over));
+            for (name, contents) in report::all_reduce(self.root, &over).context("cannot write up the all-reduce")? {
+                self.file(folder.join(OVER_DEVICES).join(&name), &contents);
+            }
+        }
+        Ok(())
+    }
+
+    /// A chapter that is not run: its record and fragments are there, and are taken for what they should be.
+    fn left(&mut self, slug: &str, folder: &Path) -> Result<()> {
+        let record = lab::record::path(self.root, slug, SIM);
+        let is_missing = !record.is_file() || !folder.join(FACTS).is_file();
+        let what = || format!("chapters/{slug}: has no record of the simulator or no facts: run `{COMMAND}`");
+        self.findings.problems.extend(is_missing.then(what));
+        self.known.extend(workspace::walk(folder)?);
+        Ok(())
     }
 
     fn file(&mut self, path: PathBuf, contents: &str) {
@@ -245,6 +308,38 @@ mod tests {
         assert!(generated.join("a/kept.md").exists());
         assert!(!generated.join("a/stray.md").exists());
     }
+
+    #[test]
+    fn a_chapter_that_is_not_run_has_its_record_and_keeps_its_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join(GENERATED);
+        let put = |path: PathBuf| {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "kept\n").unwrap();
+        };
+        put(folder.join("ch01-a/table.md"));
+        let mut work = Work::new(dir.path(), Mode::Check, "files");
+        work.left("ch01-a", &folder.join("ch01-a")).unwrap();
+        assert!(work.findings.problems[0].contains("no record of the simulator"), "{:?}", work.findings.problems);
+        work.findings.problems.clear();
+        put(folder.join("ch01-a/facts.md"));
+        put(lab::record::path(dir.path(), "ch01-a", SIM));
+        work.left("ch01-a", &folder.join("ch01-a")).unwrap();
+        work.sweep(&folder).unwrap();
+        assert!(work.findings.problems.is_empty(), "{:?}", work.findings.problems);
+    }
+
+    #[test]
+    fn what_makes_records_is_known() {
+        let root = workspace::root().unwrap();
+        for maker in MAKERS {
+            assert!(root.join(maker).exists(), "{maker} is gone");
+        }
+        for slug in lessons::slugs() {
+            assert!(piece(&root, slug).weight > 0, "{slug} has no record");
+        }
+    }
+
     #[test]
     fn facts_that_nothing_includes_are_left_out() {
         let dir = tempfile::tempdir().unwrap();

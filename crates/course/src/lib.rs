@@ -23,5 +23,6 @@ pub mod residency;
 mod results;
 pub mod rows;
 pub mod setup;
+pub mod share;
 pub mod show;
 pub mod workspace;

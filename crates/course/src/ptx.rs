@@ -9,9 +9,15 @@ use device::{KernelSource, Stamp, compile_committed, entry_hashes, up_to_date};
 use crate::ensure::{Mode, ensure};
 use crate::findings::Findings;
 use crate::lessons;
+use crate::share::{self, Piece};
 use crate::{exercise, workspace};
 
-mod share;
+/// Shares that the kernels are dealt into. One of them takes NVRTC a sixth of what all take.
+const SHARES: usize = 6;
+
+/// Sources that decide what PTX is made of a kernel.
+const MAKERS: [&str; 4] =
+    ["crates/device/src/committed.rs", "crates/device/src/nvrtc", "crates/ptx/src/fold.rs", "crates/ptx/src/index.rs"];
 
 /// Options of `cargo course ptx`.
 #[derive(clap::Args)]
@@ -70,18 +76,30 @@ pub fn check(root: &Path) -> Result<Findings> {
 /// picks: a stamp that was forged together with its PTX is found by one of the next commits. Where git does not say what the commit has
 /// changed, or where it has changed what makes PTX of a kernel, every kernel is recompiled.
 pub fn check_share(root: &Path) -> Result<Findings> {
-    let Some(commit) = share::commit(root).filter(|commit| !commit.makes_other_ptx()) else { return check(root) };
+    let mut kernels = kernels(root)?;
+    let pieces = kernels.iter().map(|kernel| piece(root, kernel)).collect::<Result<Vec<Piece>>>()?;
+    let Some((chosen, words)) = share::of(root, pieces, SHARES, &MAKERS) else { return check(root) };
     let mut findings = check_stamps(root)?;
-    let chosen = commit.share(root, kernels(root)?)?;
+    kernels.retain(|kernel| chosen.contains(&workspace::name(root, &kernel.cu)));
     let mut recompiled = Findings::new("kernels");
-    compare_all(root, &chosen, &mut recompiled)?;
+    compare_all(root, &kernels, &mut recompiled)?;
+    recompiled
+        .problems
+        .extend(kernels.is_empty().then(|| "no kernel is in the share: nothing was recompiled".to_owned()));
     findings.problems.extend(recompiled.problems);
-    findings.notes.push(format!(
-        "{} of them recompiled: what {} has changed, and the share that its hash picks",
-        recompiled.examined,
-        commit.short()
-    ));
+    findings.notes.push(format!("recompiled {words}"));
     Ok(findings)
+}
+
+/// A kernel and its PTX, by the bytes that are compiled: once for each of its targets, whatever is committed of the newer ones.
+fn piece(root: &Path, kernel: &KernelSource) -> Result<Piece> {
+    let name = workspace::name(root, &kernel.cu);
+    let files = kernel.files()?;
+    let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
+    let largest = files.iter().map(|(_, ptx)| bytes(ptx)).max().unwrap_or(0);
+    let weight = largest * files.len() as u64;
+    let own = files.iter().map(|(_, ptx)| workspace::name(root, ptx)).chain([name.clone()]).collect();
+    Ok(Piece { name, weight, files: own })
 }
 
 fn compare_all(root: &Path, kernels: &[KernelSource], findings: &mut Findings) -> Result<()> {
@@ -254,6 +272,22 @@ mod tests {
         assert!(problems[0].contains("its code is not what its stamp says"), "{problems:?}");
         let other = check_stamps(tree("now\n", "NVRTC 13.0.88").path()).unwrap().verdict().unwrap_err().to_string();
         assert!(other.contains("made by NVRTC 13.0.88 instead of"), "{other}");
+    }
+
+    #[test]
+    fn what_makes_ptx_is_known() {
+        for maker in MAKERS {
+            assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(maker).exists(), "{maker} is gone");
+        }
+    }
+
+    #[test]
+    fn a_kernel_is_weighed_by_its_ptx_and_known_by_its_files() {
+        let dir = tree("now\n", pinned::NAME);
+        let kernel = kernels(dir.path()).unwrap().remove(0);
+        let piece = piece(dir.path(), &kernel).unwrap();
+        assert_eq!((piece.name.as_str(), piece.weight > 0), ("kernels/ch01-a.cu", true));
+        assert_eq!(piece.files, ["kernels/ptx/ch01-a.ptx", "kernels/ch01-a.cu"]);
     }
 
     #[test]

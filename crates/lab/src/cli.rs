@@ -27,7 +27,7 @@ pub struct Args {
     /// Elements of a row; of ragged rows in the mean
     #[arg(long, value_name = "C", value_parser = whole::<u64>, conflicts_with = "n")]
     pub cols: Option<u64>,
-    /// Elements from the begin of a row to that of the next [default: those of a row]
+    /// Elements from the beginning of a row to that of the next [default: those of a row]
     #[arg(long, value_name = "P", value_parser = whole::<u64>, conflicts_with = "n")]
     pub pitch: Option<u64>,
     /// Rows of any length: uniform, power, giant, empty, or their offsets in a NumPy file (int32 or int64, one more than rows)

@@ -76,7 +76,7 @@ pub enum Error {
     /// Rows that begin before the one before them has ended.
     #[error("a pitch of {pitch} elements is less than the {cols} of a row")]
     Pitch {
-        /// Elements from the begin of a row to that of the next.
+        /// Elements from the beginning of a row to that of the next.
         pitch: u64,
         /// Elements of a row.
         cols: u64,
@@ -88,7 +88,7 @@ pub enum Error {
         rows: u64,
         /// Elements of each.
         cols: u64,
-        /// Elements from the begin of a row to that of the next.
+        /// Elements from the beginning of a row to that of the next.
         pitch: u64,
     },
     /// An operand that is too short.

@@ -17,7 +17,7 @@ pub struct Matrix {
     pub rows: u64,
     /// Elements of each.
     pub cols: u64,
-    /// Elements from the begin of a row to that of the next, at least as many as it has.
+    /// Elements from the beginning of a row to that of the next, at least as many as it has.
     pub pitch: u64,
 }
 

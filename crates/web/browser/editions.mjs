@@ -74,11 +74,11 @@ const searched = async (page, edition, told) => {
     }
 };
 
-// Jobs for `pages.mjs`, whose `withPage` opens a page.
-export const editionJobs = (site, withPage, look) => {
+// Jobs for `pages.mjs`, whose `withPage` opens a page: those of `looked` in each edition, the switch and the search.
+export const editionJobs = (site, looked, withPage, look) => {
     const editions = readdirSync(site).filter((name) => existsSync(`${site}/${name}/index.html`));
     return editions.flatMap((edition) => {
-        const names = readdirSync(`${site}/${edition}`).filter((name) => name.endsWith(".html") && existsSync(`${site}/${name}`) && !["print.html", "toc.html", "404.html"].includes(name));
+        const names = looked.filter((name) => existsSync(`${site}/${edition}/${name}`));
         const chapter = "ch05-unroll.html";
         return [
             ...names.map((name) => () => withPage(`${edition}/${name}`, PHONE, look)),

@@ -1,4 +1,4 @@
-// Looks at the labs of a built book in Chromium, from files: `node labs.mjs SITE EXPECTED CHROMIUM PICTURES`.
+// Looks at the labs of a built book in Chromium, from files: `node labs.mjs SITE EXPECTED CHROMIUM PICTURES PAGE...`, at those of PAGE.
 // EXPECTED is what the native simulator says of some cases. Prints a line for each problem; the status is 1 if there is one.
 import { readFileSync, mkdirSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -10,7 +10,7 @@ import { film, firstKernel } from "./first.mjs";
 import { harmless, links } from "./links.mjs";
 import { steady } from "./steady.mjs";
 
-const [site, expectedFile, executablePath, pictures] = process.argv.slice(2);
+const [site, expectedFile, executablePath, pictures, ...pages] = process.argv.slice(2);
 const expected = JSON.parse(readFileSync(expectedFile, "utf8"));
 const problems = [];
 const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
@@ -374,6 +374,7 @@ const hasty = async (page) => {
 };
 
 const light = { colorScheme: "light", viewport: { width: 1280, height: 900 } };
+const isAsked = (name) => pages.includes(name);
 // The last chapters take longest, and begin first.
 const jobs = expected.toReversed().flatMap(({ slug, cases }) => [
     // Colours and widths have nothing to do with each other: each is looked at once.
@@ -388,24 +389,27 @@ const jobs = expected.toReversed().flatMap(({ slug, cases }) => [
         return withPage(slug, { ...look, reducedMotion: "reduce" }, (page, told) => grids(page, slug, told));
     })),
 ]);
-for (const slug of ["ch03-sequential", "ch12-norms"]) jobs.push(() => withPage(slug, { ...light, reducedMotion: "reduce" }, (page, told) => links(page, place, slug, told), "links "));
-jobs.push(() => withPage("ch05-unroll", { ...light, reducedMotion: "reduce" }, (page, told) => harmless(page, place, "ch05-unroll", told), "hostile "));
-for (const [act, width, height] of [[champion, 1280, 720], [hasty, 390, 844]]) {
+for (const slug of ["ch03-sequential", "ch12-norms"].filter(isAsked)) jobs.push(() => withPage(slug, { ...light, reducedMotion: "reduce" }, (page, told) => links(page, place, slug, told), "links "));
+for (const slug of ["ch05-unroll"].filter(isAsked)) jobs.push(() => withPage(slug, { ...light, reducedMotion: "reduce" }, (page, told) => harmless(page, place, slug, told), "hostile "));
+for (const [act, width, height] of isAsked("champion") ? [[champion, 1280, 720], [hasty, 390, 844]] : []) {
     views += 1;
     jobs.push(() => withPage("champion", { ...light, viewport: { width, height }, reducedMotion: "reduce" }, async (page, told) => {
         await act(page, told);
         await steady(page, told);
     }));
 }
-for (const [colorScheme, width] of [["dark", 390], ["light", 1280]]) {
-    views += 1;
-    jobs.push(() => withPage("ch14-all-reduce", { colorScheme, viewport: { width, height: 900 } }, ranks));
+if (isAsked("ch14-all-reduce")) {
+    for (const [colorScheme, width] of [["dark", 390], ["light", 1280]]) {
+        views += 1;
+        jobs.push(() => withPage("ch14-all-reduce", { colorScheme, viewport: { width, height: 900 } }, ranks));
+    }
+    jobs.push(() => withPage("ch14-all-reduce", { ...light, javaScriptEnabled: false }, (page, told) => still(page, place("ch14-all-reduce"), told)));
 }
-jobs.push(() => withPage("ch14-all-reduce", { ...light, javaScriptEnabled: false }, (page, told) => still(page, place("ch14-all-reduce"), told)));
-for (const [width, height] of [[390, 844], [1280, 720]]) {
-    const options = { ...light, viewport: { width, height } };
-    jobs.push(() => withPage("first-kernel", options, (page, told) => firstKernel(page, place("first-kernel"), told)));
-    jobs.push(() => withPage("introduction", options, (page, told) => film(page, place("introduction"), told)));
+for (const [name, act] of [["first-kernel", firstKernel], ["introduction", film]].filter(([name]) => isAsked(name))) {
+    for (const [width, height] of [[390, 844], [1280, 720]]) {
+        views += 1;
+        jobs.push(() => withPage(name, { ...light, viewport: { width, height } }, (page, told) => act(page, place(name), told)));
+    }
 }
 // A view mostly waits, so that several share the processor.
 await Promise.all(Array.from({ length: 4 }, async () => { for (let job = jobs.shift(); job; job = jobs.shift()) await job(); }));

@@ -316,8 +316,8 @@ const jobs = names.flatMap((name) => [
 const engine = statSync(`${site}/lab/engine.js`).size;
 if (engine > ENGINE_BYTES_MAX) problems.push(`lab/engine.js has ${engine} bytes, and ${ENGINE_BYTES_MAX} may be`);
 jobs.push(printed);
-if (names.includes("ch05-unroll.html")) jobs.push(searched);
-if (wanted.length === 0 || wanted.includes("editions")) jobs.push(...editionJobs(site, withPage, async (page, told, files) => {
+jobs.push(searched);
+jobs.push(...editionJobs(site, names, withPage, async (page, told, files) => {
     await started(page);
     await opened(page);
     weigh(files, told);

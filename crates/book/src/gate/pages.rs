@@ -1,22 +1,75 @@
 //! Every built page as a reader meets it: by sight, by keyboard, by touch and by a screen reader, in both themes and at two
 //! widths. Exercises, quizzes and terms answer; nothing is cut or comes from the network; pages stay small; the cheat sheet is one sheet of paper.
 
-use anyhow::Result;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use course::share::{self, Piece};
 
 use super::browser::{self, Found};
 use super::{Scene, Verdict, built_site};
 
-/// Runs the check.
+/// Shares that the pages are dealt into, where CI looks at them.
+const SHARES: usize = 3;
+/// What of a page's views hangs on no page: another of these, and every page is looked at.
+const MAKERS: [&str; 3] = ["crates/web/browser/pages.mjs", "crates/web/browser/contrast.mjs", "crates/book/src/book/"];
+
+/// Runs the check. In CI it looks at the pages that the commit has changed, and at a third of the others.
 pub fn check(scene: &Scene) -> Result<Verdict> {
     let chromium = match browser::find(scene)? {
         Found::Browser(chromium) => chromium,
         Found::Missing(verdict) => return Ok(verdict),
     };
+    let site = built_site(scene)?;
+    let share = share::of(&scene.root, pieces(&site)?, SHARES, &MAKERS);
+    let (chosen, words) = share.map_or_else(Default::default, |(names, words)| (names, format!(" ({words})")));
+    let chosen: Vec<PathBuf> = chosen.into_iter().map(PathBuf::from).collect();
     let pictures = scene.root.join("target/gate/pages");
-    let summary = browser::run(scene, "pages.mjs", &[&built_site(scene)?, &chromium, &pictures])?;
+    let fixed = [site.as_path(), &chromium, &pictures];
+    let args: Vec<&Path> = fixed.into_iter().chain(chosen.iter().map(PathBuf::as_path)).collect();
+    let summary = browser::run(scene, "pages.mjs", &args)?;
     let [pages, views, answers, figures, terms, largest] =
         ["pages", "views", "answers", "figures", "terms", "largest"].map(|key| &summary[key]);
+    if pages == 0 {
+        bail!("no page was looked at: nothing was proved");
+    }
     Ok(Verdict::Pass(format!(
-        "{pages} pages in {views} views, {answers} answers, {figures} looks at small figures, {terms} terms explained, the largest page {largest} KB"
+        "{pages} pages{words} in {views} views, {answers} answers, {figures} looks at small figures, {terms} terms explained, the largest page {largest} KB"
     )))
+}
+
+/// mdBook's helpers, which are no pages: the whole book to print, the contents without scripts, the answer to a wrong address.
+const NO_PAGES: [&str; 3] = ["print.html", "toc.html", "404.html"];
+
+/// The pages of a site by their length, with the sources that are theirs alone.
+fn pieces(site: &Path) -> Result<Vec<Piece>> {
+    let mut pieces = Vec::new();
+    for entry in std::fs::read_dir(site).with_context(|| format!("cannot read `{}`", site.display()))? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some(stem) = name.strip_suffix(".html").filter(|_| !NO_PAGES.contains(&name.as_str())) else { continue };
+        let folders = ["book/src/", "book/src/generated/", "book/src/lab/data/", "chapters/"];
+        let files = folders.map(|folder| format!("{folder}{stem}")).into();
+        pieces.push(Piece { weight: entry.metadata()?.len(), files, name });
+    }
+    Ok(pieces)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_known_by_its_sources() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["ch01-a.html", "print.html", "a.css"] {
+            std::fs::write(dir.path().join(name), "page").unwrap();
+        }
+        let pieces = pieces(dir.path()).unwrap();
+        assert_eq!(
+            pieces.iter().map(|piece| (piece.name.as_str(), piece.weight)).collect::<Vec<_>>(),
+            [("ch01-a.html", 4)]
+        );
+        assert!(pieces[0].files.contains(&"book/src/ch01-a".to_owned()));
+    }
 }

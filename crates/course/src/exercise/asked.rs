@@ -26,7 +26,7 @@ pub struct Asked {
     pub rows: Option<u64>,
     /// Elements of each; of rows of any length in the mean.
     pub cols: Option<u64>,
-    /// Elements from the begin of a row to that of the next.
+    /// Elements from the beginning of a row to that of the next.
     pub pitch: Option<u64>,
     /// Offsets at which rows of any length begin.
     pub offsets: Option<Begins>,

@@ -57,7 +57,7 @@ pub struct Lies<'e> {
     pub n: Option<u64>,
     /// Rows and their length; of ragged rows the mean.
     pub shape: Shape,
-    /// Elements from the begin of a row to that of the next.
+    /// Elements from the beginning of a row to that of the next.
     pub pitch: Option<u64>,
     /// Beginnings of rows that have a length of their own each.
     pub offsets: Option<&'e Begins>,

@@ -7,6 +7,7 @@ use super::{describe, run_with, simulator};
 use crate::error::{Error, Result};
 use crate::input::random_for;
 use crate::layout::{Matrix, Rows};
+use crate::session::Session;
 use crate::{Chapter, LaunchOptions, Op, Problem, Type, Variant};
 
 /// Columns around a vector, a warp and a block.
@@ -38,7 +39,11 @@ impl Matrices {
     /// # Panics
     /// If one is wrong, or anything is found or noted.
     pub fn are_right(&self, rows: Rows, offset: usize, schedule: Schedule) -> Result<usize> {
-        let session = simulator(self.chapter, schedule, Checks::ALL)?;
+        self.are_right_on(&simulator(self.chapter, schedule, Checks::ALL)?, rows, offset)
+    }
+
+    /// As [`Matrices::are_right`], in a session that is open: to read the committed PTX anew takes as long as some short runs.
+    fn are_right_on(&self, session: &Session<'_>, rows: Rows, offset: usize) -> Result<usize> {
         let n = match rows {
             Rows::Matrix(matrix) => matrix.span().unwrap_or(0),
             Rows::Ragged(offsets) => offsets.at(offsets.rows()),
@@ -47,7 +52,7 @@ impl Matrices {
         for variant in self.chapter.variants {
             for (ty, op) in kinds(variant) {
                 let options = LaunchOptions { op, rows: Some(rows), ..LaunchOptions::default() };
-                let run = match run_with(&session, variant, options, &random_for(op, ty, n as usize, n), offset) {
+                let run = match run_with(session, variant, options, &random_for(op, ty, n as usize, n), offset) {
                     Err(Error::Usage(_)) if (self.may_refuse)(op, rows) => continue,
                     run => run?,
                 };
@@ -65,7 +70,12 @@ impl Matrices {
     /// # Errors
     /// A run that fails.
     pub fn one(&self, matrix: Matrix, offset: usize) -> Result<usize> {
-        self.are_right(Rows::Matrix(matrix), offset, Schedule::Independent { seed: None })
+        self.are_right_on(&self.today()?, Rows::Matrix(matrix), offset)
+    }
+
+    /// A session with today's schedule.
+    fn today(&self) -> Result<Session<'static>> {
+        simulator(self.chapter, Schedule::Independent { seed: None }, Checks::ALL)
     }
 
     /// Matrices of these rows and columns, without gaps.
@@ -73,7 +83,9 @@ impl Matrices {
     /// # Errors
     /// A run that fails.
     pub fn dense(&self, shapes: &[(u64, u64)]) -> Result<()> {
-        shapes.iter().try_for_each(|&(rows, cols)| self.one(Matrix::dense(rows, cols), 0).map(drop))
+        let session = self.today()?;
+        let one = |&(rows, cols)| self.are_right_on(&session, Rows::Matrix(Matrix::dense(rows, cols)), 0).map(drop);
+        shapes.iter().try_for_each(one)
     }
 
     /// So many rows of every length around a vector, a warp and a block; each takes so many runs.
@@ -81,8 +93,10 @@ impl Matrices {
     /// # Errors
     /// A run that fails.
     pub fn short(&self, rows: u64, runs: usize) -> Result<()> {
+        let session = self.today()?;
         for cols in SHORT {
-            assert_eq!(self.one(Matrix::dense(rows, cols), 0)?, runs, "{rows} rows of {cols}");
+            let ran = self.are_right_on(&session, Rows::Matrix(Matrix::dense(rows, cols)), 0)?;
+            assert_eq!(ran, runs, "{rows} rows of {cols}");
         }
         Ok(())
     }
@@ -92,9 +106,10 @@ impl Matrices {
     /// # Errors
     /// A run that fails.
     pub fn anywhere(&self, shapes: &[(u64, u64)]) -> Result<()> {
+        let session = self.today()?;
         for offset in 0..8 {
             for &(rows, cols) in shapes {
-                self.one(Matrix::dense(rows, cols), offset)?;
+                self.are_right_on(&session, Rows::Matrix(Matrix::dense(rows, cols)), offset)?;
             }
         }
         Ok(())
@@ -105,9 +120,10 @@ impl Matrices {
     /// # Errors
     /// A run that fails.
     pub fn gaps(&self, rows: u64, shapes: &[(u64, u64)]) -> Result<()> {
+        let session = self.today()?;
         for &(cols, pitch) in shapes {
             for offset in [0, 3] {
-                self.one(Matrix { rows, cols, pitch }, offset)?;
+                self.are_right_on(&session, Rows::Matrix(Matrix { rows, cols, pitch }), offset)?;
             }
         }
         Ok(())

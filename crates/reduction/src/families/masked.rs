@@ -46,7 +46,7 @@ pub struct Softmax {
     pub causal: Option<Causal>,
     /// True if the rows' lengths are an operand.
     pub has_lengths: bool,
-    /// Elements from the begin of a row of the added matrix to that of the next, 0 for one row that is added to all.
+    /// Elements from the beginning of a row of the added matrix to that of the next, 0 for one row that is added to all.
     pub mask_pitch: Option<u64>,
     /// True if the rows' logsumexps are an operand.
     pub has_logsumexp: bool,
