@@ -75,7 +75,7 @@ fn what_has_no_kernels_is_no_plan() {
 
 #[test]
 fn a_card_without_clusters_gets_a_plan_without_them() {
-    let slice = H200.clone().with_clusters([0; 3]);
+    let slice = H200.clone().with_clusters([0; 4]);
     let layout = Layout::Rows(Matrix::dense(64, 9000));
     let plan = |card| Reduction::new(&Problem::new(Op::Softmax, Type::F32, 64 * 9000, layout, card)).expect("a plan");
     assert!(plan(&H200).plan().passes.iter().any(|pass| pass.geometry.cluster > 1));
