@@ -101,16 +101,16 @@ class Gpu:
 
 
 def share_autotuning(gpu):
-    """Makes what torch.compile launches, trials of its variants too, wait for the GPU."""
+    """Makes trials of a compiled kernel's variants wait for the GPU; what compiles them does not."""
     from torch._inductor.runtime.triton_heuristics import CachingAutotuner
 
-    run = CachingAutotuner.run
+    bench = CachingAutotuner.bench
 
     def alone(self, *args, **kwargs):
         with gpu:
-            return run(self, *args, **kwargs)
+            return bench(self, *args, **kwargs)
 
-    CachingAutotuner.run = alone
+    CachingAutotuner.bench = alone
 
 
 class Worker:

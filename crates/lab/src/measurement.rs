@@ -284,6 +284,9 @@ pub struct MeasuredCase {
     /// Launches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launches: Option<u64>,
+    /// Commit of its kernels, where it is of an earlier run than the record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
     /// Our kernels that were launched; none of a library's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernels: Vec<String>,
@@ -412,6 +415,13 @@ impl Measurement {
         }
     }
 
+    /// Commit of the stale cases: their own where all name the same one, else the record's.
+    pub fn stale_commit(&self) -> Option<&str> {
+        let mut own = self.cases.iter().filter(|case| case.is_stale).map(|case| case.commit.as_deref());
+        let first = own.next().flatten();
+        first.filter(|_| own.all(|commit| commit == first)).or(self.commit.as_deref())
+    }
+
     /// Why some of it is of other kernels than today's: a sentence for each chapter that has such cases, and one for what is
     /// measured with: launches, ceilings, latencies and proofs.
     ///
@@ -419,11 +429,13 @@ impl Measurement {
     /// PTX that cannot be read.
     pub fn stale(&self, root: &Path) -> Result<Vec<String>> {
         let now = kernels::today(root)?;
-        let mut chapters: BTreeMap<&str, (usize, Vec<&str>)> = BTreeMap::new();
+        let mut chapters: BTreeMap<(&str, Option<&str>), (usize, Vec<&str>)> = BTreeMap::new();
         for case in &self.cases {
             let changed = kernels::changed(&case.kernels, &self.kernels, &now);
             if !changed.is_empty() {
-                let (rows, names) = chapters.entry(case.chapter.as_deref().unwrap_or("no chapter")).or_default();
+                let commit = case.commit.as_deref().or(self.commit.as_deref());
+                let (rows, names) =
+                    chapters.entry((case.chapter.as_deref().unwrap_or("no chapter"), commit)).or_default();
                 *rows += 1;
                 names.extend(changed);
             }
@@ -434,7 +446,7 @@ impl Measurement {
         }
         let changed = kernels::changed(&with, &self.kernels, &now);
         let commit = self.commit.as_deref();
-        let of_chapter = |(slug, (rows, names)): (&str, (usize, Vec<&str>))| {
+        let of_chapter = |((slug, commit), (rows, names)): ((&str, Option<&str>), (usize, Vec<&str>))| {
             format!("{slug}: {}", kernels::reason(&names, rows, commit))
         };
         let mut stale: Vec<String> = chapters.into_iter().map(of_chapter).collect();

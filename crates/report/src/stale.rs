@@ -22,7 +22,7 @@ pub(crate) fn marked(
     let mut fresh = record.clone();
     fresh.cases.retain(|case| !case.is_stale);
     let fresh: BTreeMap<String, String> = files(Some(&fresh))?.into_iter().collect();
-    let commit = record.commit.as_deref();
+    let commit = record.stale_commit();
     let mark = |(name, text): (String, String)| {
         let text = file(&name, &text, fresh.get(&name).map_or("", String::as_str), commit);
         (name, text)
@@ -62,25 +62,36 @@ fn file(name: &str, text: &str, fresh: &str, commit: Option<&str>) -> String {
     let known: BTreeSet<&str> = lines.into_iter().collect();
     let mut before = "";
     let mut out = String::new();
+    let mut next = text.lines().skip(1);
     for line in text.lines() {
+        let is_head = is_rule(line) || next.next().is_some_and(is_rule);
         // A fact is known by its anchor, which stands before it: many have the same value.
         let is_known = if is_fact && !line.starts_with("<!--") {
             anchored.contains(&[before, line])
         } else {
             known.contains(line)
         };
-        out.push_str(&if is_known || line.starts_with("<!--") { line.to_owned() } else { with_dagger(line) });
+        out.push_str(&if is_known || is_head || line.starts_with("<!--") {
+            line.to_owned()
+        } else {
+            with_dagger(line)
+        });
         out.push('\n');
         before = line;
     }
     if is_fact { out } else { out + &footnote(commit) }
 }
 
+/// Returns whether it is the line between a table's head and its rows.
+fn is_rule(line: &str) -> bool {
+    line.starts_with("|") && line.contains("--") && line.chars().all(|c| "|-: ".contains(c))
+}
+
 /// A line of prose with a dagger at its end, a table's row with one in its first cell.
 fn with_dagger(line: &str) -> String {
     match line.strip_prefix("| ").and_then(|row| row.split_once(" |")) {
         Some((first, rest)) => format!("| {first} {DAGGER} |{rest}"),
-        None if line.is_empty() || line.starts_with("|--") => line.to_owned(),
+        None if line.is_empty() => line.to_owned(),
         None => format!("{line}{DAGGER}"),
     }
 }
@@ -97,6 +108,9 @@ mod tests {
         let end = "Faster at 2 of 2.†\n\n† Measured at commit 0123456; the kernel has changed since.\n";
         assert_eq!(marked, format!("| n | µs |\n|--:|--:|\n| 1 | 2.0 |\n| 2 † | 3.0 |\n\n{end}"));
         assert_eq!(file("a.md", all, all, None), all);
+        // Without a fresh row there is no table to compare with, and its head is no row all the same.
+        let marked = file("a.md", "| n | µs |\n| --- | --: |\n| 1 | 2.0 |\n", "*Not measured yet.*\n", None);
+        assert!(marked.starts_with("| n | µs |\n| --- | --: |\n| 1 † | 2.0 |\n"), "{marked}");
         assert!(
             file("a.svg", "<svg></svg>\n", "<svg>1</svg>\n", None).contains("<!--\n† Measured at an unknown commit")
         );
