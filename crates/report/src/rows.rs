@@ -174,7 +174,7 @@ fn files(table: &ContestTable, record: Option<&Measurement>, stale: &[String]) -
     let mut files: Vec<(String, String)> =
         parts(table).into_iter().map(|(name, part)| (format!("{name}.md"), sheet(table, &points, part))).collect();
     let or_missing = |text: &dyn Fn(&Measurement) -> String| record.map_or_else(|| not_yet(table), text);
-    files.push(("clock.md".to_owned(), or_missing(&|record| summary(table, record, &points))));
+    files.push(("clock.md".to_owned(), or_missing(&|record| summary(table, record, &fresh_points(table, record)))));
     files.push(("clock-operators.md".to_owned(), operators(table, &points)));
     files.push(("clock-source.md".to_owned(), or_missing(&|record| source(record, stale))));
     files
@@ -273,6 +273,15 @@ fn who_was_timed(table: &ContestTable, points: &[Point<'_>]) -> String {
         count(&|point| point.over_best().is_some_and(|ratio| ratio < 1.0)),
         listed(&of_each.collect::<Vec<_>>()),
     )
+}
+
+/// The points of today's kernels, on which a page's lead may rest; all where there are none.
+fn fresh_points<'r>(table: &ContestTable, record: &'r Measurement) -> Vec<Point<'r>> {
+    let mut fresh = points(table, record);
+    if fresh.iter().any(|point| !point.ours.is_stale) {
+        fresh.retain(|point| !point.ours.is_stale);
+    }
+    fresh
 }
 
 /// Each measure of the contest: the weakest shape first, then the mean of all.

@@ -40,11 +40,11 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     let is_light = problem.op.arrays() == 1 && is_each;
     // If nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
     let of_warp = if !is_few && (!is_each || is_narrow && is_light) { 2 * OF_WARP } else { OF_WARP };
-    if matrix.cols <= of_warp { of_lanes(problem, matrix) } else { of_blocks(problem, matrix, is_few) }
+    if matrix.cols <= of_warp { lanes(problem, matrix) } else { blocks(problem, matrix, is_few) }
 }
 
 /// Lanes that hold a row.
-fn of_lanes(problem: &Problem<'_>, matrix: Matrix) -> Shape {
+fn lanes(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     let per = problem.per_vector();
     let vectors = matrix.cols.div_ceil(per);
     let (is_each, is_narrow, has_labels) = (problem.op.is_per_element(), per > 4, problem.op.has_labels());
@@ -69,7 +69,7 @@ fn of_lanes(problem: &Problem<'_>, matrix: Matrix) -> Shape {
 }
 
 /// A block that holds a row, or several; many that share one out.
-fn of_blocks(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
+fn blocks(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
     let (most, is_narrow) = (held_most(problem), problem.per_vector() > 4);
     let is_each = problem.op.is_per_element();
     let is_light = problem.op.arrays() == 1 && is_each;

@@ -104,7 +104,7 @@ pub unsafe fn launch_kernel(
 /// Most blocks of a cluster that every card with clusters takes.
 pub(super) const PORTABLE_CLUSTER: u32 = 8;
 
-/// Lets a function be launched in clusters of more than [`PORTABLE_CLUSTER`] blocks, which the driver wants to be told.
+/// Lets a function be launched in clusters of more than [`PORTABLE_CLUSTER`] blocks, which the driver must allow first.
 ///
 /// # Safety
 /// The function is loaded.
