@@ -58,7 +58,7 @@ fn every_kernel_that_a_plan_chooses_fits_on_its_card() {
 fn no_plan_has_clusters_where_none_fits() {
     let part = H200.clone().with_clusters([0; 4]).with_multiprocessors(14);
     let two = part.clone().with_clusters([7, 2, 0, 0]);
-    for (card, most) in [(named("l4"), 1), (named("a100"), 1), (&part, 1), (&two, 4), (&H200, 8)] {
+    for (card, most) in [(named("l4"), 1), (named("a100"), 1), (&part, 1), (&two, 4), (&H200, 16)] {
         let mut seen: BTreeMap<u32, u32> = BTreeMap::new();
         plans(card, STEP, |_, problem, plan| match plan {
             Ok(plan) => {
