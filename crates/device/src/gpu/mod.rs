@@ -12,7 +12,7 @@ mod time;
 use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DriverError, result, sys};
-use reduction::gpu::{card, launch_kernel};
+use reduction::gpu::{allow, card, launch_kernel};
 
 use crate::launch::Argument;
 use crate::{Card, Description, Error, Foreign, Geometry};
@@ -20,9 +20,6 @@ use crate::{Card, Description, Error, Foreign, Geometry};
 pub(crate) use driver::{describe_all, driver};
 pub(crate) use module::{GpuModule, Image};
 pub(crate) use several::{launch_together, open_several, time_together};
-
-/// More dynamic shared memory than this, a kernel must be allowed first.
-const SHARED_BYTES_WITHOUT_LEAVE: u32 = 48 << 10;
 
 /// A GPU, opened.
 #[derive(Debug)]
@@ -222,12 +219,8 @@ impl Gpu {
     /// Puts a launch into the stream, which may be capturing.
     fn enqueue(&self, function: sys::CUfunction, geometry: Geometry, args: &[Argument]) -> Result<(), DriverError> {
         self.context.bind_to_thread()?;
-        let shared_bytes = geometry.shared_bytes;
-        if shared_bytes > SHARED_BYTES_WITHOUT_LEAVE {
-            let leave = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            // SAFETY: the caller's module keeps the function alive.
-            unsafe { result::function::set_function_attribute(function, leave, shared_bytes as i32) }?;
-        }
+        // SAFETY: the caller's module keeps the function alive.
+        unsafe { allow(function, geometry) }?;
         let mut pointers: Vec<*mut std::ffi::c_void> =
             args.iter().map(|arg| arg.words.as_ptr().cast_mut().cast()).collect();
         // SAFETY: the function is live; `bind` made words for each parameter, each at least as large as the parameter, and the driver copies

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ::cudarc::driver::{CudaContext, DriverError, result, sys};
 
-use super::launch::{PORTABLE_CLUSTER, allow_large_clusters, attributes};
+use super::launch::{allow, attributes};
 use crate::card::Card;
 use crate::geometry::Geometry;
 
@@ -70,14 +70,11 @@ fn ask(context: &Arc<CudaContext>, card: &Card) -> Result<[u32; 4], DriverError>
 }
 
 fn resident(function: sys::CUfunction, card: &Card, blocks: u32) -> Result<u32, DriverError> {
-    let leave = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    let shared_bytes = card.shared_bytes_per_block;
+    let geometry = Geometry { cluster: blocks, shared_bytes, ..Geometry::linear(blocks, BLOCK) };
     // SAFETY: the caller's module keeps the function alive.
-    unsafe { result::function::set_function_attribute(function, leave, card.shared_bytes_per_block as i32) }?;
-    if blocks > PORTABLE_CLUSTER {
-        // SAFETY: as above.
-        unsafe { allow_large_clusters(function) }?;
-    }
-    let (mut attributes, count) = attributes(Geometry { cluster: blocks, ..Geometry::linear(blocks, BLOCK) });
+    unsafe { allow(function, geometry) }?;
+    let (mut attributes, count) = attributes(geometry);
     let config = sys::CUlaunchConfig {
         gridDimX: blocks,
         gridDimY: 1,
@@ -85,7 +82,7 @@ fn resident(function: sys::CUfunction, card: &Card, blocks: u32) -> Result<u32, 
         blockDimX: BLOCK,
         blockDimY: 1,
         blockDimZ: 1,
-        sharedMemBytes: card.shared_bytes_per_block,
+        sharedMemBytes: shared_bytes,
         hStream: std::ptr::null_mut(),
         attrs: attributes.as_mut_ptr(),
         numAttrs: count,

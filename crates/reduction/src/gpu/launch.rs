@@ -79,10 +79,6 @@ pub unsafe fn launch_kernel(
     geometry: Geometry,
     args: &mut [*mut c_void],
 ) -> Result<(), DriverError> {
-    if geometry.cluster > PORTABLE_CLUSTER {
-        // SAFETY: the caller promises that the function is loaded.
-        unsafe { allow_large_clusters(function) }?;
-    }
     let (mut attributes, count) = attributes(geometry);
     let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (geometry.grid, geometry.block);
     let config = sys::CUlaunchConfig {
@@ -102,16 +98,28 @@ pub unsafe fn launch_kernel(
 }
 
 /// Most blocks of a cluster that every card with clusters takes.
-pub(super) const PORTABLE_CLUSTER: u32 = 8;
+const PORTABLE_CLUSTER: u32 = 8;
+/// More dynamic shared memory than this, a kernel must be allowed first.
+const SHARED_BYTES_WITHOUT_LEAVE: u32 = 48 << 10;
 
-/// Lets a function be launched in clusters of more than [`PORTABLE_CLUSTER`] blocks, which the driver must allow first.
+/// Allows a function what launches of this geometry need beyond what every kernel has: more shared memory, larger clusters.
 ///
 /// # Safety
 /// The function is loaded.
-pub(super) unsafe fn allow_large_clusters(function: sys::CUfunction) -> Result<(), DriverError> {
-    let allow = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
+///
+/// # Errors
+/// The driver's.
+pub unsafe fn allow(function: sys::CUfunction, geometry: Geometry) -> Result<(), DriverError> {
+    use sys::CUfunction_attribute as Attribute;
     // SAFETY: the caller promises that the function is loaded.
-    unsafe { result::function::set_function_attribute(function, allow, 1) }
+    let set = |which, value| unsafe { result::function::set_function_attribute(function, which, value) };
+    if geometry.shared_bytes > SHARED_BYTES_WITHOUT_LEAVE {
+        set(Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, geometry.shared_bytes as i32)?;
+    }
+    if geometry.cluster > PORTABLE_CLUSTER {
+        set(Attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;
+    }
+    Ok(())
 }
 
 /// Attributes of a launch beyond its sizes, and how many there are.

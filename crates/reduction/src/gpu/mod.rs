@@ -22,9 +22,9 @@ pub use self::call::Call;
 use self::compiler::Compiler;
 pub use self::element::{Element, Value};
 pub use self::gathered::Gathered;
-#[doc(hidden)]
-pub use self::launch::launch_kernel;
 use self::launch::{Function, failed};
+#[doc(hidden)]
+pub use self::launch::{allow, launch_kernel};
 pub use self::members::Member;
 pub use self::ranks::Ranks;
 #[doc(hidden)]
@@ -34,6 +34,7 @@ use crate::card::Card;
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::families::own::Operator;
+use crate::geometry::Geometry;
 use crate::kernels;
 use crate::layout::Layout;
 use crate::op::Op;
@@ -234,7 +235,7 @@ impl Reducer {
             }
             (Err(error), _) => Err(error),
         };
-        self.loaded.function(module?, kernel, pass.geometry.shared_bytes)
+        self.loaded.function(module?, kernel, pass.geometry)
     }
 }
 
@@ -263,24 +264,18 @@ impl Loaded {
         Ok(Module(module))
     }
 
-    /// The function of a kernel, allowed the shared memory that it needs.
-    fn function(&self, Module(module): Module, kernel: &str, shared_bytes: u32) -> Result<Function> {
+    /// The function of a kernel, allowed what launches of this geometry need.
+    fn function(&self, Module(module): Module, kernel: &str, geometry: Geometry) -> Result<Function> {
         let load = |error| failed(&format!("load {kernel}"), error);
         let name = CString::new(kernel).map_err(|_| Error::NoKernel { kernel: kernel.to_owned() })?;
         self.context.bind_to_thread().map_err(load)?;
         // SAFETY: the module is loaded, until this is dropped.
         let function = unsafe { result::module::get_function(module, name) }.map_err(load)?;
-        if shared_bytes > SHARED_BYTES_WITHOUT_LEAVE {
-            let leave = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            // SAFETY: the function is live.
-            unsafe { result::function::set_function_attribute(function, leave, shared_bytes as i32) }.map_err(load)?;
-        }
+        // SAFETY: the function is live.
+        unsafe { allow(function, geometry) }.map_err(load)?;
         Ok(Function(function))
     }
 }
-
-/// More dynamic shared memory than this, a kernel must be allowed first.
-const SHARED_BYTES_WITHOUT_LEAVE: u32 = 48 << 10;
 
 impl Drop for Loaded {
     fn drop(&mut self) {

@@ -14,6 +14,7 @@ use super::{Element, Loaded, card};
 use crate::card::Card;
 use crate::element::Type;
 use crate::error::{Error, Result};
+use crate::geometry::Geometry;
 use crate::group::{Group, GroupCall, RankLaunch, Route, Share};
 use crate::kernels;
 use crate::memory::Memory;
@@ -231,7 +232,7 @@ impl Rank {
             let kernel = group.kernel(route);
             let text = kernels::ptx(&kernel, card.compute_capability)?;
             let module = loaded.module(&kernel, || Ok([text.as_bytes(), b"\0"].concat()))?;
-            functions[route as usize] = Some(loaded.function(module, &kernel, 0)?);
+            functions[route as usize] = Some(loaded.function(module, &kernel, Geometry::linear(1, 1))?);
         }
         let room = group.room();
         let mut end = 0;
