@@ -62,23 +62,23 @@ class Contest:
         pairs = zip(got, self.right_of(entrant, op, call))
         return all(bool(((x.double() - right).abs() <= loose * size).all()) for x, (right, size) in pairs)
 
+    def functions(self, entrant):
+        """By operation."""
+        return {"torch": self.eager, "torch_compiled": self.compiled, "liger": self.liger, "quack": self.quack}[entrant]
+
     def function(self, entrant, op):
-        """Nothing where there is none."""
+        function = self.functions(entrant)[op]
         if entrant != "torch_compiled":
-            return {"torch": self.eager, "liger": self.liger, "quack": self.quack}[entrant].get(op)
+            return function
         torch._dynamo.reset()
-        return torch.compile(self.compiled[op], mode=rows.MODE, dynamic=False)
+        return torch.compile(function, mode=rows.MODE, dynamic=False)
 
     def cells(self):
         """Entrant, operation, type and shape, what matters most first."""
         for which in ("shapes", "models", "drawn"):
             for shape in self.table.shapes(which):
                 for op, name in self.table.tasks():
-                    yield from ((entrant, op, name, shape) for entrant in ENTRANTS if self.has(entrant, op))
-
-    def has(self, entrant, op):
-        of = {"torch": self.eager, "torch_compiled": self.compiled, "liger": self.liger, "quack": self.quack}
-        return op in of[entrant]
+                    yield from ((entrant, op, name, shape) for entrant in ENTRANTS if op in self.functions(entrant))
 
 
 class Gpu:
@@ -140,10 +140,8 @@ class Worker:
         return [self.call(entrant, op, name, shape) for _ in range(most)]
 
     def cell(self, entrant, op, name, shape):
-        """The case of a record; None where there is no such function."""
+        """The case of a record."""
         function = self.contest.function(entrant, op)
-        if function is None:
-            return None
         if entrant in ("torch_compiled", "quack"):  # compiled here, beside what others measure
             with self.gpu:
                 call = self.call(entrant, op, name, shape)
@@ -252,7 +250,7 @@ class Run:
             if case is not None:
                 told = f"{case['cold_us']:.2f}" + ("" if case["ok"] else " WRONG")
                 self.record["cases"].append(case)
-            elif told is not None:
+            else:
                 self.record["refused"].append({"cell": [entrant, op, name, shape], "why": told})
             at = time.time() - self.begin
             print(f"{at:6.1f} s  {entrant} {op} {name} {shape[0]}x{shape[1]}: {told} ({seconds:.1f} s)", file=sys.stderr, flush=True)

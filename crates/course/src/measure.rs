@@ -183,10 +183,7 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// Takes over the cases of the record that `out` holds, which must be of the same card and sources.
 fn take_in_earlier(record: &mut Measurement, out: &Path) -> Result<()> {
-    if !out.is_file() {
-        return Ok(());
-    }
-    let earlier: Measurement = lab::record::load_json(out)?.unwrap_or_default();
+    let Some(earlier) = lab::record::load_json::<Measurement>(out)? else { return Ok(()) };
     let of = |record: &Measurement| (record.device.clone(), record.driver.clone(), record.commit.clone());
     if of(&earlier) != of(record) {
         bail!("--resume: {} is of another card, driver or commit; name another file with --out", out.display());

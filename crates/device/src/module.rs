@@ -1,6 +1,7 @@
 //! A lesson's kernels on a device, and how its PTX becomes what the device runs.
 
 use std::fmt;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -221,7 +222,10 @@ pub(crate) fn load_all_on_demand_gpu(
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(lines.len());
     let mut compiled = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect::<Vec<_>>()
+        workers
+            .into_iter()
+            .flat_map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect::<Vec<_>>()
     });
     compiled.sort_by_key(|&(i, _)| i);
     let load = |(_, made): (usize, Result<(Recipe<'_>, MachineCode), Error>)| {

@@ -55,6 +55,14 @@ struct OnDemand {
     next: OnceCell<Box<OnDemand>>,
 }
 
+impl OnDemand {
+    /// Puts a kernel's module at the end of the list.
+    fn keep<'l>(place: &'l OnceCell<Box<OnDemand>>, kernel: &str, module: Module) -> &'l Module {
+        let new = || Box::new(OnDemand { kernel: kernel.to_owned(), module, next: OnceCell::new() });
+        &place.get_or_init(new).module
+    }
+}
+
 impl<'c> Session<'c> {
     /// Opens a device and loads the chapter's kernels: those of the current directory or of a folder above it, else
     /// those this program was built with.
@@ -316,9 +324,7 @@ impl<'c> Session<'c> {
         };
         self.progress.at(format!("compiling {}", pass.kernel));
         let source = KernelSource::in_root(self.source.root(), module.slug());
-        let module = self.device.load_on_demand(&source, line)?;
-        let new = || Box::new(OnDemand { kernel: pass.kernel.clone(), module, next: OnceCell::new() });
-        Ok(&place.get_or_init(new).module)
+        Ok(OnDemand::keep(place, &pass.kernel, self.device.load_on_demand(&source, line)?))
     }
 
     /// The module with a kernel that was compiled on demand, or where in the list the next one goes.
@@ -345,7 +351,7 @@ impl<'c> Session<'c> {
         let modules = self.device.load_all_on_demand(&source, &lines.values().copied().collect::<Vec<_>>());
         for (kernel, module) in lines.into_keys().zip(modules) {
             if let (Ok(module), Err(place)) = (module, self.compiled(kernel)) {
-                place.get_or_init(|| Box::new(OnDemand { kernel: kernel.to_owned(), module, next: OnceCell::new() }));
+                OnDemand::keep(place, kernel, module);
             }
         }
         Ok(())

@@ -371,9 +371,7 @@ fn source(record: &Measurement, stale: &[String]) -> String {
         let name = match name.as_str() {
             CUB => "CUB",
             CUB_NEWER => "newer CUB",
-            LIGER => "Liger",
-            QUACK => "QuACK",
-            name => name,
+            name => called(name),
         };
         format!("{name} {}", library.version)
     };

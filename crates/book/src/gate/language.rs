@@ -38,9 +38,7 @@ pub fn check(root: &Path) -> Result<Findings> {
     for entry in std::fs::read_dir(&dir)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.extension().is_some_and(|ext| ext == "html")
-            && !["print.html", "toc.html", "404.html"].contains(&&*name)
-        {
+        if path.extension().is_some_and(|ext| ext == "html") && !language::edition::NO_PAGES.contains(&&*name) {
             let english = std::fs::read_to_string(english_dir.join(&name))?;
             findings.examined += 1;
             let problems = differences(main(&english), main(&std::fs::read_to_string(&path)?));

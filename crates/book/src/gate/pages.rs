@@ -8,6 +8,7 @@ use course::share::{self, Piece};
 
 use super::browser::{self, Found};
 use super::{Scene, Verdict, built_site};
+use crate::book::language::edition::NO_PAGES;
 
 /// Shares that the pages are dealt into, where CI looks at them.
 const SHARES: usize = 3;
@@ -37,9 +38,6 @@ pub fn check(scene: &Scene) -> Result<Verdict> {
         "{pages} pages{words} in {views} views, {answers} answers, {figures} looks at small figures, {terms} terms explained, the largest page {largest} KB"
     )))
 }
-
-/// mdBook's helpers, which are no pages: the whole book to print, the contents without scripts, the answer to a wrong address.
-const NO_PAGES: [&str; 3] = ["print.html", "toc.html", "404.html"];
 
 /// The pages of a site by their length, with the sources that are theirs alone.
 fn pieces(site: &Path) -> Result<Vec<Piece>> {

@@ -22,8 +22,9 @@ pub const SOURCE: &str = "crates/book/src/book/language/edition.rs";
 const GUIDE: &str = "https://github.com/reduction-course/reduction-course/blob/main/contributing/translate.md";
 /// Page of a site for what it has not.
 const NOT_FOUND: &str = "404.html";
-/// Pages of a site that are no pages of the book.
-const NO_PAGES: [&str; 3] = ["print.html", "toc.html", NOT_FOUND];
+/// mdBook's helpers, which are no pages of the book: the whole of it to print, the contents without scripts, the answer to a wrong
+/// address.
+pub const NO_PAGES: [&str; 3] = ["print.html", "toc.html", NOT_FOUND];
 /// Place of the link to another edition.
 const BAR: &str = "<div class=\"right-buttons\">";
 

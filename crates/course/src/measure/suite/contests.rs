@@ -159,8 +159,7 @@ impl Suite<'_> {
 
     /// Compiles the kernels of these tasks, if there is time for one of them.
     fn compile_ahead<T: Element>(&mut self, table: &ContestTable, tasks: &[Task]) -> Result<()> {
-        let is_late = self.options.seconds.is_some_and(|seconds| self.begin.elapsed().as_secs() >= seconds);
-        let Some(session) = self.session(&table.chapter).filter(|_| !is_late) else { return Ok(()) };
+        let Some(session) = self.session(&table.chapter).filter(|_| !self.is_late()) else { return Ok(()) };
         let Some(variant) = session.chapter.variant(&table.variant) else { return Ok(()) };
         let plans = tasks.iter().filter_map(|task| session.plan(variant, T::TYPE, task.n, task.options()).ok());
         let compiled = session.compile_ahead(variant, &plans.collect::<Vec<_>>());
@@ -210,6 +209,10 @@ impl Suite<'_> {
         Ok(made.get_or_insert(None))
     }
 
+    fn is_late(&self) -> bool {
+        self.options.seconds.is_some_and(|seconds| self.begin.elapsed().as_secs() >= seconds)
+    }
+
     /// One after the other; those that the time is not enough for are left out.
     fn each<T: Element, U: Display>(
         &mut self,
@@ -217,7 +220,7 @@ impl Suite<'_> {
         mut one: impl FnMut(&mut Self, &U) -> Result<()>,
     ) -> Result<()> {
         for (i, unit) in units.iter().enumerate() {
-            if self.options.seconds.is_some_and(|seconds| self.begin.elapsed().as_secs() >= seconds) {
+            if self.is_late() {
                 self.left_out.extend(units[i..].iter().map(|unit| format!("{unit} {}", T::NAME)));
                 return Ok(());
             }
