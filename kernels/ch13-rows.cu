@@ -2,7 +2,8 @@
 //
 // Idea.   A thread holds its share of a row in slots of its own, as in ch13-accuracy.cu. A group of lanes shares a
 //         row: the shorter it is, the fewer they are, because each lane's slots have to be cleared and brought
-//         together. Parts of a long row, or of columns, meet as integers in global memory, in any order.
+//         together. Sums of floats then wait, so that a warp rounds many of them at once, a lane each. Parts of a
+//         long row, or of columns, meet as integers in global memory, in any order.
 // Limit.  Shared memory: one float costs it 16 bytes, and a lane's share of a row 288 bytes beside them.
 // Worked. A row of 1,024 floats. 32 lanes clear and read 32 * 288 = 9,216 bytes of slots for 4,096 bytes of input,
 //         8 lanes 2,304.
@@ -31,7 +32,7 @@ template <unsigned int BLOCK> struct FloatSlots {
     // The sum of a slot over lanes, with what is over 64 bits.
     struct Total { u64 low, over; };
     static constexpr unsigned int SLOTS = 18, PLACES = 9, SIDES = 2;
-    static constexpr unsigned int DIGITS = 2, STEP = 1, LIMBS = 11;
+    static constexpr unsigned int STEP = 1, LIMBS = 11;
     static constexpr unsigned int FEW = 16; // slots in use before a carry
     static constexpr int UNIT = -150;
     static constexpr unsigned int CARRY_AFTER = 511; // 2^24 2^31 2^9 = 2^64
@@ -71,9 +72,28 @@ template <unsigned int BLOCK> struct FloatSlots {
     }
     static __device__ Slot slot_of(u64 over) { return over; }
     static __device__ u64 over_of(Slot slot) { return slot; }
-    static __device__ u64 digit(const Total& sum, unsigned int k) {
-        return k == 2 ? sum.over : k ? sum.low >> 32 : sum.low & FULL;
-    }
+
+    // What is left of the places below, with its sign, while limbs are taken from it. It is also a place's sum.
+    struct Rest {
+        u64 low = 0;
+        int over = 0;
+        __device__ void add(u64 x, int x_over) {
+            asm("add.cc.u64 %0, %0, %2;\n\taddc.s32 %1, %1, %3;" : "+l"(low), "+r"(over) : "l"(x), "r"(x_over));
+        }
+        __device__ void subtract(u64 x, int x_over) {
+            asm("sub.cc.u64 %0, %0, %2;\n\tsubc.s32 %1, %1, %3;" : "+l"(low), "+r"(over) : "l"(x), "r"(x_over));
+        }
+        __device__ void add(const Total& sum, unsigned int side) {
+            if (side) subtract(sum.low, static_cast<int>(sum.over));
+            else add(sum.low, static_cast<int>(sum.over));
+        }
+        __device__ unsigned int limb() {
+            unsigned int lowest = static_cast<unsigned int>(low);
+            low = low >> 32 | static_cast<u64>(static_cast<unsigned int>(over)) << 32;
+            over >>= 31;
+            return lowest;
+        }
+    };
 };
 
 // The same for doubles: 128 bits with a sign, each for 64 exponents.
@@ -82,7 +102,7 @@ template <unsigned int BLOCK> struct DoubleSlots {
     using Slot = Int128;
     struct Total { u64 low, high, over; };
     static constexpr unsigned int SLOTS = 33, PLACES = 33, SIDES = 1;
-    static constexpr unsigned int DIGITS = 4, STEP = 2, LIMBS = 67;
+    static constexpr unsigned int STEP = 2, LIMBS = 67;
     static constexpr unsigned int FEW = SLOTS;
     static constexpr int UNIT = -1075;
     static constexpr unsigned int CARRY_AFTER = 2047; // 2^53 2^63 2^11 = 2^127
@@ -127,10 +147,17 @@ template <unsigned int BLOCK> struct DoubleSlots {
     }
     static __device__ Slot slot_of(u64 over) { return {over, 0}; }
     static __device__ u64 over_of(Slot slot) { return slot.low; }
-    static __device__ u64 digit(const Total& sum, unsigned int k) {
-        u64 word = k == 4 ? sum.over : k < 2 ? sum.low : sum.high;
-        return k == 4 ? word : k % 2 ? word >> 32 : word & FULL;
-    }
+    struct Rest {
+        Total left = {};
+        __device__ void add(const Total& sum, unsigned int) { DoubleSlots::add(left, sum); }
+        __device__ unsigned int limb() {
+            unsigned int lowest = static_cast<unsigned int>(left.low);
+            left.low = left.low >> 32 | left.high << 32;
+            left.high = left.high >> 32 | left.over << 32;
+            left.over = static_cast<u64>(static_cast<long long>(left.over) >> 32);
+            return lowest;
+        }
+    };
 };
 
 // What no integer says: whether there was a NaN or an infinity, and whether all numbers were negative, -0 among them.
@@ -296,32 +323,40 @@ struct Meeting {
 };
 constexpr u64 ONE_MORE = 1ull << 48;
 
-// The sum that is in the slots of a thread, or of two where a team has merged its own, to its result.
-template <class S, unsigned int BLOCK, typename R>
-__device__ void finish(typename S::Slot* slot, unsigned int apart, bool is_merged, bool has_carried, unsigned int set,
-                       const Meeting& meeting, u64 elements, bool is_mean, R* out) {
-    Limbs limbs;
-    long long next[S::DIGITS + 1] = {};
-    auto step = [&]() {
-        unsigned int limb = static_cast<unsigned int>(next[0]);
-        if (meeting.parts > 1) atomicAdd(meeting.words + limbs.count * meeting.apart, u64(limb));
-        limbs.take(limb);
-        next[1] += next[0] >> 32;
-        for (unsigned int k = 0; k < S::DIGITS; k++) next[k] = next[k + 1];
-        next[S::DIGITS] = 0;
-    };
-    constexpr unsigned int AT_ONCE = sizeof(R) == 4 ? S::PLACES : 3;
-#pragma unroll AT_ONCE
-    for (unsigned int place = 0; place < S::PLACES; place++) {
+// The places of a sum that is in the slots of a thread, or of two; where more threads have merged theirs, the second's
+// are what went over.
+template <class S, unsigned int BLOCK, unsigned int THREADS = 1> struct InSlots {
+    const typename S::Slot* slot;
+    unsigned int apart;
+    bool is_merged, has_carried;
+    __device__ void add(typename S::Rest& rest, unsigned int place) const {
         for (unsigned int side = 0; side < S::SIDES; side++) {
             unsigned int s = S::slot_at(place, side);
             if (s >= S::FEW && !has_carried) continue;
             typename S::Total sum = {};
             S::add(sum, slot[s * BLOCK]);
-            if (is_merged) sum.over = S::over_of(slot[s * BLOCK + apart]);
-            for (unsigned int k = 0; k <= S::DIGITS; k++)
-                next[k] += side ? 0 - S::digit(sum, k) : S::digit(sum, k);
+            if (THREADS > 1) S::add(sum, slot[s * BLOCK + apart]);
+            else if (is_merged) sum.over = S::over_of(slot[s * BLOCK + apart]);
+            rest.add(sum, side);
         }
+    }
+};
+
+// A sum, place by place, to its result.
+template <class S, typename R, class Places>
+__device__ void finish(const Places& places, unsigned int set, const Meeting& meeting, u64 elements, bool is_mean,
+                       R* out) {
+    Limbs limbs;
+    typename S::Rest rest;
+    auto step = [&]() {
+        unsigned int limb = rest.limb();
+        if (meeting.parts > 1) atomicAdd(meeting.words + limbs.count * meeting.apart, u64(limb));
+        limbs.take(limb);
+    };
+    constexpr unsigned int AT_ONCE = sizeof(R) == 4 ? S::PLACES : 3;
+#pragma unroll AT_ONCE
+    for (unsigned int place = 0; place < S::PLACES; place++) {
+        places.add(rest, place);
         for (unsigned int k = 0; k < S::STEP; k++) step();
     }
     for (unsigned int k = S::PLACES * S::STEP; k < S::LIMBS; k++) step();
@@ -349,7 +384,7 @@ __device__ void finish(typename S::Slot* slot, unsigned int apart, bool is_merge
     else *out = rounded<S, R>(limbs, set, is_mean ? elements : 1);
 }
 
-// ---- rows ----
+// ---- work on rows ----
 
 template <typename T> constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
 template <typename T> struct Elements { T x[PER_VECTOR<T>]; };
@@ -467,8 +502,8 @@ template <typename T> struct Share {
         end = rows_ended(offsets, rows, elements, to);
         // The row that goes on behind the last of these steps.
         if (end < rows && offsets[end] - offsets[0] + end < to) end++;
-        // Some 32 elements a lane.
-        u64 each = (to - from) / (max(end - row, 1ull) * 32);
+        // Some 128 elements a lane.
+        u64 each = (to - from) / (max(end - row, 1ull) * 128);
         lanes = each >= WARP ? WARP : each < 2 ? 1 : WARP >> (__clz(static_cast<unsigned int>(each)) - 26);
         row -= WARP / lanes;
     }
@@ -491,7 +526,7 @@ template <typename T> struct Share {
         work = of_row(row + lane / lanes);
         work.lanes = lanes;
         if (!offsets.begin || lanes == WARP) return true;
-        bool is_long = work.parts && work.count > 128 * lanes;
+        bool is_long = work.parts && work.count > 256 * lanes;
         too_long = __ballot_sync(FULL, is_long && lane % lanes == 0);
         if (is_long) work.parts = 0;
         return true;
@@ -524,28 +559,132 @@ template <typename T> struct Share {
     }
 };
 
+// ---- sums of floats that wait to be rounded ----
+
+// The sums of a warp that wait, by place.
+constexpr unsigned int WAITING = 16;
+template <class S> struct Waiting {
+    u64 low[S::PLACES][WAITING];
+    int over[S::PLACES][WAITING];
+    __device__ void put(unsigned int i, unsigned int place, const typename S::Rest& sum) {
+        low[place][i] = sum.low;
+        over[place][i] = sum.over;
+    }
+};
+
+template <class Rest> __device__ void add_of(Rest& sum, unsigned int apart) {
+    u64 low = __shfl_xor_sync(FULL, sum.low, apart);
+    sum.add(low, __shfl_xor_sync(FULL, sum.over, apart));
+}
+
+// Brings the slots of groups of two lanes or more together, positive numbers less negative ones: a sum for each group,
+// from number `waiting` on. `slots` are those of the warp's first thread.
+template <class S, unsigned int BLOCK>
+__device__ void merge_groups(const u64* slots, unsigned int lanes, bool has_carried, Waiting<S>& sums,
+                             unsigned int waiting) {
+    constexpr unsigned int PLACES = S::PLACES - 1, CARRIES = 2 * PLACES;
+    unsigned int lane = threadIdx.x % WARP, me = lane % lanes, i = waiting + lane / lanes;
+    unsigned int each = min(lanes, PLACES);
+#pragma unroll 1
+    for (unsigned int place = me % PLACES; place < PLACES; place += each) {
+        typename S::Rest sum;
+#pragma unroll PLACES
+        for (unsigned int k = 0; k < each; k++) {
+            // Each begins with its own thread's, so that no two read one bank.
+            const u64* slot = slots + place * BLOCK + (lane & ~(each - 1)) + (k + me & each - 1);
+            sum.add(slot[0], 0);
+            sum.subtract(slot[PLACES * BLOCK], 0);
+        }
+        if (lanes > 8) add_of(sum, 8);
+        if (lanes > 16) add_of(sum, 16);
+        if (me < PLACES) sums.put(i, place, sum);
+    }
+    typename S::Rest above;
+    if (has_carried) {
+        above.add(slots[CARRIES * BLOCK + lane], 0);
+        above.subtract(slots[(CARRIES + 1) * BLOCK + lane], 0);
+        for (unsigned int apart = 1; apart < lanes; apart *= 2) add_of(above, apart);
+    }
+    if (me == 0) sums.put(i, PLACES, above);
+}
+
+// The places of the lane's sum among those that wait.
+template <class S> struct InWaiting {
+    const Waiting<S>* sums;
+    __device__ void add(typename S::Rest& rest, unsigned int place) const {
+        unsigned int lane = threadIdx.x % WARP;
+        rest.add(sums->low[place][lane], sums->over[place][lane]);
+    }
+};
+
+// ---- rows ----
+
 // Forms of a launch, bits of one word.
 constexpr unsigned int IS_MEAN = 1, HAS_WIDE_OFFSETS = 2;
 
+// Where a sum goes.
+struct Result {
+    u64 row, elements, meeting;
+    unsigned int parts = 0, set; // no parts: nowhere
+    __device__ Result of_lane(unsigned int lane) const {
+        Result other;
+        other.row = __shfl_sync(FULL, row, lane);
+        other.elements = __shfl_sync(FULL, elements, lane);
+        other.meeting = __shfl_sync(FULL, meeting, lane);
+        other.parts = __shfl_sync(FULL, parts, lane);
+        other.set = __shfl_sync(FULL, set, lane);
+        return other;
+    }
+};
+
+template <class S, class Places, typename R>
+__device__ void finish_row(const Places& places, const Result& result, unsigned int form, R* out, u64* state) {
+    // Words of a row lie together.
+    Meeting meeting = {state + result.meeting * (S::LIMBS + 1), 1, result.parts};
+    finish<S, R>(places, result.set, meeting, result.elements, form & IS_MEAN, out + result.row);
+}
+
+// Sums of one lane or two, and those of doubles, stay in their slots until they are rounded.
 template <template <unsigned int> class Slots, typename T, typename R, unsigned int BLOCK, unsigned int UNROLL>
 __device__ void exact_rows(Share<T> share, R* out, unsigned int form, u64* state) {
     using S = Slots<BLOCK>;
+    constexpr bool WAIT = sizeof(R) == sizeof(float);
     extern __shared__ __align__(16) unsigned char memory[];
     auto slots = reinterpret_cast<typename S::Slot*>(memory);
     Held<S, BLOCK, R> held;
     held.mine = slots + threadIdx.x;
     held.has_carried = true;
-    unsigned int lane = threadIdx.x % WARP;
-    share.unit = blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP;
+    unsigned int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    auto waits = reinterpret_cast<Waiting<S>*>(slots + S::SLOTS * BLOCK) + warp;
+    share.unit = blockIdx.x * (BLOCK / WARP) + warp;
     share.unit -= share.warps; // modulo 2^64, as far as the first
     share.too_long = 0;
     share.row = share.end = 0;
     Work<T> work;
-    while (share.next(work)) {
+    Result result; // of the lane's sum, if it has one
+    unsigned int waiting = 0;
+    unsigned int lanes_before = 0;
+    bool has_work = true, has_carried = false;
+    while (has_work) {
+        has_work = share.next(work);
         unsigned int lanes = work.lanes, me = lane % lanes;
-        Piece<T> piece(work.begin, work.parts ? work.count : 0, me, lanes);
+        Piece<T> piece(work.begin, has_work && work.parts ? work.count : 0, me, lanes);
         Tile<T, UNROLL> tile;
         piece.load(tile, lanes);
+        // While the first elements are on their way.
+        if (!has_work || waiting == 0 || waiting + WARP / lanes > WAITING) {
+            if (result.parts) {
+                InSlots<S, BLOCK> in_slots = {held.mine, 1, lanes_before > 2, has_carried};
+                InSlots<S, BLOCK, 2> in_two = {held.mine, 1, false, has_carried};
+                if (lanes_before == 2) finish_row<S>(in_two, result, form, out, state);
+                else if (!WAIT || lanes_before == 1) finish_row<S>(in_slots, result, form, out, state);
+                else if constexpr (WAIT) finish_row<S>(InWaiting<S>{waits}, result, form, out, state);
+            }
+            result.parts = 0;
+            waiting = 0;
+            __syncwarp();
+        }
+        if (!has_work) break;
         held.clear(__any_sync(FULL, held.has_carried));
         add_part<T, UNROLL>(held, piece, tile, me, lanes);
 
@@ -553,15 +692,22 @@ __device__ void exact_rows(Share<T> share, R* out, unsigned int form, u64* state
         unsigned int group = (lanes < WARP ? (1u << lanes) - 1 : FULL) << (lane - me);
         for (unsigned int k = 0; k < 3; k++)
             set |= (__ballot_sync(FULL, mine >> k & 1) & group ? 1 : 0) << k;
-        bool has_carried = __any_sync(FULL, held.has_carried);
+        has_carried = __any_sync(FULL, held.has_carried);
+        Result of_group = {work.row, work.elements, work.meeting, work.parts, set};
         __syncwarp();
-        if (lanes > 1) merge<S, BLOCK>(slots, threadIdx.x - me, 1, lanes, me, has_carried);
-        __syncwarp();
-        // Words of a row lie together.
-        Meeting meeting = {state + work.meeting * (S::LIMBS + 1), 1, work.parts};
-        if (me == 0 && work.parts)
-            finish<S, BLOCK, R>(held.mine, 1, lanes > 1, has_carried, set, meeting, work.elements, form & IS_MEAN,
-                                out + work.row);
+        if (!WAIT || lanes <= 2) {
+            if constexpr (!WAIT)
+                if (lanes > 2) merge<S, BLOCK>(slots, threadIdx.x - me, 1, lanes, me, has_carried);
+            result = of_group;
+            if (me > 0) result.parts = 0;
+        } else if constexpr (WAIT) {
+            merge_groups<S, BLOCK>(slots + warp * WARP, lanes, has_carried, *waits, waiting);
+            unsigned int group = lane - waiting;
+            of_group = of_group.of_lane(group * lanes % WARP);
+            if (group < WARP / lanes) result = of_group;
+            waiting += WARP / lanes;
+        }
+        lanes_before = lanes;
         __syncwarp();
     }
 }
@@ -624,26 +770,26 @@ __device__ void exact_columns(const T* in, R* out, u64 rows, u64 cols, u64 pitch
             for (unsigned int k = 0; k < teams; k++) set |= marks[first + k * WARP];
             u64 index = at * cols + col;
             Meeting meeting = {state + index, slices * cols, parts};
-            finish<S, BLOCK, R>(held.mine, WARP, teams > 1, has_carried, set, meeting, rows, form & IS_MEAN,
-                                out + index);
+            InSlots<S, BLOCK> sum = {held.mine, WARP, teams > 1, has_carried};
+            finish<S, R>(sum, set, meeting, rows, form & IS_MEAN, out + index);
         }
         __syncthreads();
     }
 }
 
 // Fewer threads of rows are at home, for registers: they have more on their way.
-#define EXACT(SLOTS, T, R, TYPE, BLOCK, OF_ROWS, OF_COLUMNS, VECTORS) \
-    extern "C" __global__ void __launch_bounds__(BLOCK, OF_ROWS) exact_rows_t##BLOCK##_##TYPE( \
+#define EXACT(SLOTS, T, R, TYPE, VECTORS, ROWS, OF_ROWS, BLOCK, OF_COLUMNS) \
+    extern "C" __global__ void __launch_bounds__(ROWS, OF_ROWS) exact_rows_t##ROWS##_##TYPE( \
         const T* in, const void* offsets, R* out, u64 rows, u64 cols, u64 pitch, unsigned int lanes, \
         unsigned int parts, u64 length, u64 units, unsigned int form, u64* state) { \
         Share<T> share = {in, {offsets, (form & HAS_WIDE_OFFSETS) != 0}, rows, cols, pitch, length, units, 0, lanes, \
-                          parts, gridDim.x * (BLOCK / WARP)}; \
-        exact_rows<SLOTS, T, R, BLOCK, VECTORS>(share, out, form, state); } \
+                          parts, gridDim.x * (ROWS / WARP)}; \
+        exact_rows<SLOTS, T, R, ROWS, VECTORS>(share, out, form, state); } \
     extern "C" __global__ void __launch_bounds__(BLOCK, OF_COLUMNS) exact_columns_t##BLOCK##_##TYPE( \
         const T* in, R* out, u64 rows, u64 cols, u64 pitch, u64 slice, u64 slices, unsigned int teams, \
         unsigned int parts, unsigned int form, u64* state) { \
         exact_columns<SLOTS, T, R, BLOCK, 8>(in, out, rows, cols, pitch, slice, slices, teams, parts, form, state); }
-EXACT(FloatSlots, float, float, f32, 256, 3, 4, 4)
-EXACT(FloatSlots, bf16, float, bf16, 256, 3, 4, 2)
-EXACT(FloatSlots, f16, float, f16, 256, 3, 4, 2)
-EXACT(DoubleSlots, double, double, f64, 128, 3, 3, 2)
+EXACT(FloatSlots, float, float, f32, 4, 128, 5, 256, 4)
+EXACT(FloatSlots, bf16, float, bf16, 2, 128, 5, 256, 4)
+EXACT(FloatSlots, f16, float, f16, 2, 128, 5, 256, 4)
+EXACT(DoubleSlots, double, double, f64, 4, 128, 3, 128, 3)

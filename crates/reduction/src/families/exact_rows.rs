@@ -20,8 +20,10 @@ const OF_WARP: (u64, u64) = (32_768, 1024);
 const OF_THREAD: u64 = 128;
 /// Fewest elements of a thread where a card is not full without.
 const FEW_OF_THREAD: u64 = 16;
-/// Elements that a warp adds while it would merge its slots and round; as many again while parts meet.
-const MERGED: u64 = 2048;
+/// Elements that a warp adds while parts of a row would meet.
+const MEETING: u64 = 2048;
+/// Elements of a lane from which on it has to carry.
+const CARRIES: u64 = 448;
 /// Forms of a launch, bits of one word.
 const IS_MEAN: u32 = 1;
 const HAS_WIDE_OFFSETS: u32 = 2;
@@ -54,28 +56,60 @@ pub(crate) fn elements(layout: Layout) -> u64 {
     }
 }
 
-/// Threads of a block, blocks of rows and of columns that a multiprocessor holds, shared memory of a thread in bytes, and limbs of a sum.
-fn block_of(ty: Type) -> (u32, [u32; 2], u32, u64) {
-    if ty == Type::F64 { (128, [3, 3], 33 * 16, 67) } else { (256, [3, 4], 18 * 8, 11) }
+/// A kernel's blocks.
+#[derive(Debug, Clone, Copy)]
+struct Blocks {
+    threads: u32,
+    /// Most that a multiprocessor holds, for their registers.
+    held: u32,
+    /// Bytes of dynamic shared memory of a block.
+    dynamic_bytes: u32,
+    /// Bytes of static shared memory of a block.
+    static_bytes: u32,
 }
 
-/// Shared memory of a block, static and dynamic.
-fn shared_bytes(ty: Type) -> u32 {
-    let (block, _, of_thread, _) = block_of(ty);
-    block * (of_thread + 4)
+impl Blocks {
+    fn of(ty: Type, is_columns: bool) -> Self {
+        let (threads, held) = match (ty == Type::F64, is_columns) {
+            (true, _) => (128, 3),
+            (false, false) => (128, 5),
+            (false, true) => (256, 4),
+        };
+        let slots = if ty == Type::F64 { 33 * 16 } else { 18 * 8 };
+        // Sums of floats that wait: for each warp 16 of nine places, a long integer and an integer each.
+        let waiting = if ty == Type::F64 || is_columns { 0 } else { threads / 32 * 16 * 9 * 12 };
+        let static_bytes = if is_columns { 4 * threads } else { 0 };
+        Self { threads, held, dynamic_bytes: threads * slots + waiting, static_bytes }
+    }
+
+    fn warps(self) -> u64 {
+        u64::from(self.threads / 32)
+    }
+
+    fn shared_bytes(self) -> u32 {
+        self.dynamic_bytes + self.static_bytes
+    }
+
+    /// Blocks that the card holds at once.
+    fn resident(self, card: &Card) -> u64 {
+        let most = card.shared_bytes_per_multiprocessor / (self.shared_bytes() + SHARED_BYTES_RESERVED);
+        u64::from(most.clamp(1, self.held)) * u64::from(card.multiprocessors)
+    }
 }
 
-/// Blocks that the card holds at once.
-fn resident(ty: Type, layout: Layout, card: &Card) -> u64 {
-    let (_, [of_rows, of_columns], ..) = block_of(ty);
-    let is_columns = matches!(layout, Layout::Columns(_) | Layout::Axis(_));
-    let most = card.shared_bytes_per_multiprocessor / (shared_bytes(ty) + SHARED_BYTES_RESERVED);
-    u64::from(most.clamp(1, if is_columns { of_columns } else { of_rows })) * u64::from(card.multiprocessors)
+/// Limbs of a sum.
+fn limbs(ty: Type) -> u64 {
+    if ty == Type::F64 { 67 } else { 11 }
+}
+
+fn is_columns(layout: Layout) -> bool {
+    matches!(layout, Layout::Columns(_) | Layout::Axis(_))
 }
 
 /// Refuses a card whose blocks have too little shared memory.
 pub(crate) fn check(op: Op, ty: Type, card: &Card) -> Result<()> {
-    lacks_memory(op, ty, shared_bytes(ty), card).map_or(Ok(()), |why| Err(Error::Card(why)))
+    let most = [false, true].map(|is_columns| Blocks::of(ty, is_columns).shared_bytes()).into_iter().max().unwrap_or(0);
+    lacks_memory(op, ty, most, card).map_or(Ok(()), |why| Err(Error::Card(why)))
 }
 
 /// Slices of a problem of columns or an axis.
@@ -85,9 +119,9 @@ fn slices(problem: &Problem<'_>) -> u64 {
 
 /// The shape for this problem: shares of a thread that are worth its slots, as long as they fill the card.
 pub fn shape_for(problem: &Problem<'_>) -> Shape {
-    let (block, ..) = block_of(problem.ty);
-    let warps = u64::from(block / 32);
-    let (blocks, matrix) = (resident(problem.ty, problem.layout, problem.card), problem.matrix());
+    let of_kernel = Blocks::of(problem.ty, is_columns(problem.layout));
+    let warps = of_kernel.warps();
+    let (blocks, matrix) = (of_kernel.resident(problem.card), problem.matrix());
     let grid = |units: u64| problem.asked.grid.unwrap_or(capped(units.clamp(1, blocks)));
     let most_parts = u64::from(BLOCKS_MAX);
     match problem.layout {
@@ -99,7 +133,8 @@ pub fn shape_for(problem: &Problem<'_>) -> Shape {
             Shape { team: 32, parts: 1, length, grid: grid(steps.div_ceil(length).div_ceil(warps)) }
         }
         Layout::Columns(_) | Layout::Axis(_) => {
-            let tiles = |team: u64| (matrix.cols.div_ceil(u64::from(block) / team) * slices(problem)).max(1);
+            let tiles =
+                |team: u64| (matrix.cols.div_ceil(u64::from(of_kernel.threads) / team) * slices(problem)).max(1);
             let is_better = |team: u64| {
                 let fewest = if 2 * tiles(team) <= blocks { FEW_OF_THREAD } else { OF_THREAD };
                 matrix.rows / (2 * team) >= fewest
@@ -114,7 +149,7 @@ pub fn shape_for(problem: &Problem<'_>) -> Shape {
         }
         _ => {
             let (rows, cols) = (matrix.rows.max(1), matrix.cols);
-            let (team, parts) = team_and_parts(rows, cols, blocks * warps);
+            let (team, parts) = team_and_parts(problem.ty, rows, cols, blocks * warps);
             let length = cols.div_ceil(parts).max(1).next_multiple_of(128 / problem.ty.bytes());
             let parts = cols.div_ceil(length).max(1);
             let units = if parts > 1 { rows * parts } else { rows.div_ceil(32 / team) };
@@ -124,16 +159,24 @@ pub fn shape_for(problem: &Problem<'_>) -> Shape {
 }
 
 /// Lanes of a row, and warps of a row that is shared out to several: those that need the least time by what was measured on an H200.
-/// Warps take units in rounds, and a round costs what its elements do and what it takes to bring slots together.
-fn team_and_parts(rows: u64, cols: u64, warps: u64) -> (u64, u64) {
+/// Warps take units in rounds, and a round costs what its elements do and what it takes to bring slots together and to round.
+fn team_and_parts(ty: Type, rows: u64, cols: u64, warps: u64) -> (u64, u64) {
+    // Elements that a warp adds meanwhile, and what an element costs, in hundredths, where lanes, or pairs of them, read apart from
+    // each other.
+    let (merged, apart) = match ty.bytes() {
+        8 => (1200, [140, 110]),
+        4 => (700, [140, 110]),
+        _ => (1000, [120, 100]),
+    };
     let cost = |&(team, parts): &(u64, u64)| {
-        let together = 32 / team;
-        let (units, of_unit) = match (team, parts) {
-            (1, 1) => (rows.div_ceil(together), cols * together * 3 / 2), // lanes that read apart from each other
-            (_, 1) => (rows.div_ceil(together), cols * together),
-            _ => (rows * parts, cols.div_ceil(parts) + MERGED),
+        let (together, of_row) = (32 / team, cols.div_ceil(parts));
+        let carries = if ty != Type::F64 && of_row > CARRIES * team { 8 } else { 0 };
+        let each = carries + apart.get(team.ilog2() as usize).unwrap_or(&100);
+        let (units, of_unit) = match parts {
+            1 => (rows.div_ceil(together), of_row * together),
+            _ => (rows * parts, of_row + MEETING),
         };
-        units.div_ceil(warps).saturating_mul(of_unit + MERGED)
+        units.div_ceil(warps).saturating_mul(of_unit.saturating_mul(each) / 100 + merged)
     };
     let most = (2 * warps.div_ceil(rows)).max(8).min(cols / OF_WARP.1).min(BLOCKS_MAX.into());
     let of_groups = (0..6).map(|power| (1 << power, 1));
@@ -145,7 +188,7 @@ pub fn exact_rows(problem: &Problem<'_>) -> Plan {
     plan_for(problem, shape_for(problem))
 }
 
-/// `exact_rows_t256_f32<<<grid, 256, shared>>>(in, offsets, out, rows, cols, pitch, lanes, parts, length, units, form, state)`, or
+/// `exact_rows_t128_f32<<<grid, 128, shared>>>(in, offsets, out, rows, cols, pitch, lanes, parts, length, units, form, state)`, or
 /// `exact_columns_t256_f32<<<grid, 256, shared>>>(in, out, rows, cols, pitch, slice, slices, teams, parts, form, state)`.
 pub fn plan_for(problem: &Problem<'_>, shape: Shape) -> Plan {
     let matrix = problem.matrix();
@@ -200,21 +243,20 @@ fn ragged(problem: &Problem<'_>, segments: Segments, shape: Shape, mean: u32) ->
 }
 
 fn pass(problem: &Problem<'_>, kernel: &str, shape: Shape, args: Vec<Arg>) -> Pass {
-    let (block, _, of_thread, _) = block_of(problem.ty);
-    let kernel = format!("exact_{kernel}_t{block}_{}", problem.ty);
-    let mut pass = Pass::new(kernel, shape.grid.into(), block.into(), args);
-    pass.geometry.shared_bytes = block * of_thread;
+    let Blocks { threads, dynamic_bytes, .. } = Blocks::of(problem.ty, is_columns(problem.layout));
+    let kernel = format!("exact_{kernel}_t{threads}_{}", problem.ty);
+    let mut pass = Pass::new(kernel, shape.grid.into(), threads.into(), args);
+    pass.geometry.shared_bytes = dynamic_bytes;
     pass.elements = elements(problem.layout);
     pass
 }
 
 /// One launch for so many results, with room for so many to meet in: a word for each limb, and one for the marks.
 fn plan(problem: &Problem<'_>, pass: Pass, results: u64, meetings: u64, why: String) -> Plan {
-    let (.., limbs) = block_of(problem.ty);
     Plan {
         passes: vec![pass],
         sums: vec![problem.ty.holding(results * problem.op.row_bytes(problem.ty))],
-        state_words: meetings * (limbs + 1),
+        state_words: meetings * (limbs(problem.ty) + 1),
         protocol: Protocol::Limbs,
         why,
     }
@@ -238,10 +280,11 @@ mod tests {
             let Shape { team, parts, grid, .. } = shape(Type::F32, Layout::Rows(Matrix::dense(rows, cols)));
             (team, parts, grid)
         };
-        assert_eq!(of_rows(1 << 19, 32), (1, 1, 396));
-        assert_eq!(of_rows(1 << 13, 1024), (8, 1, 256), "more lanes would need a second round");
-        assert_eq!(of_rows(1 << 16, 1024), (4, 1, 396));
-        assert_eq!(of_rows(16, 1 << 20), (32, 198, 396), "one part a warp");
+        assert_eq!(of_rows(1 << 19, 32), (1, 1, 660));
+        assert_eq!(of_rows(1 << 13, 1024), (8, 1, 512), "more lanes would need a second round");
+        assert_eq!(of_rows(1 << 16, 1024), (8, 1, 660));
+        assert_eq!(of_rows(1 << 15, 4096), (16, 1, 660), "lanes that need not carry");
+        assert_eq!(of_rows(16, 1 << 20), (32, 165, 660), "one part a warp");
         assert_eq!(of_rows(1, 100), (32, 1, 1));
         assert_eq!((of_rows(4, 0), of_rows(0, 4)), ((1, 1, 1), (32, 1, 1)));
         let of_columns = |rows, cols| {
@@ -270,17 +313,17 @@ mod tests {
     #[test]
     fn kernels_are_there_with_no_more_shared_memory_than_is_planned_for() {
         for ty in TYPES {
-            let (block, _, of_thread, _) = block_of(ty);
             for layout in [Layout::Rows(Matrix::dense(9, 9)), Layout::Columns(Matrix::dense(9, 9))] {
+                let blocks = Blocks::of(ty, is_columns(layout));
                 let problem = Problem::new(Op::Mean, ty, 81, layout, &H200);
                 let pass = exact_rows(&problem).passes[0].clone();
-                assert_eq!((pass.block(), pass.geometry.shared_bytes), (block, block * of_thread));
+                assert_eq!((pass.block(), pass.geometry.shared_bytes), (blocks.threads, blocks.dynamic_bytes));
                 let text = crate::kernels::ptx(&pass.kernel, 80).expect("a kernel");
                 let declared = text
                     .lines()
                     .filter(|line| line.starts_with(".shared"))
                     .filter_map(|line| line.split_once('[')?.1.split_once(']')?.0.parse::<u32>().ok());
-                assert!(block * of_thread + declared.sum::<u32>() <= shared_bytes(ty), "{}", pass.kernel);
+                assert!(declared.sum::<u32>() <= blocks.static_bytes, "{}", pass.kernel);
             }
             assert!(
                 check(Op::Sum, ty, &Card { shared_bytes_per_block: 48 << 10, ..H200.clone() }).is_err()
