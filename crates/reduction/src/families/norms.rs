@@ -10,7 +10,7 @@ use crate::team::{
 
 /// Elements of a row that are a warp's; backward, where a barrier for each row would be one in every turn, twice as many.
 const OF_WARP: u64 = 512;
-/// Elements that a thread of a block holds. Backward it has two inputs, and sums of two kinds.
+/// Elements that a thread of a block of 256 holds. Backward it has two inputs, and sums of two kinds.
 const FORWARD: u64 = 32;
 const BACKWARD: u64 = 16;
 
@@ -61,57 +61,106 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     if is_backward(problem) {
         return backward_shape(problem, matrix);
     }
-    // If nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
-    let is_few = is_few(problem, matrix);
-    let of_warp = if per > 4 && !is_few { 2 * OF_WARP } else { OF_WARP };
+    let (is_few, is_narrow, adds) = (is_few(problem, matrix), per > 4, problem.op.adds());
+    let of_warp = if is_narrow && !is_few && !adds { 2 * OF_WARP } else { OF_WARP };
     if matrix.cols <= of_warp {
-        // Two vectors of halves have the bytes of a row on their way that make the trip worth it.
-        let each = vectors.div_ceil(32).max(if per > 4 && vectors >= 8 { 2 } else { 1 });
-        let lanes = vectors.div_ceil(each).next_power_of_two();
-        let is_two = if per == 4 { (5..=16).contains(&vectors) } else { vectors < 8 };
-        let rows = if is_two { 2 } else { 1 };
-        return Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 };
+        return lanes(problem, vectors);
     }
-    let teams: &[Team] = match is_few {
-        true => &[
+    // 16 elements of a thread on their way.
+    first_to_hold(problem, matrix, teams(problem, is_few).iter().copied())
+        .unwrap_or_else(|| parts(problem, matrix, 512, 16 / per as u32))
+}
+
+/// Lanes that hold a row of so many vectors.
+fn lanes(problem: &Problem<'_>, vectors: u64) -> Shape {
+    let per = problem.per_vector();
+    let (is_narrow, adds) = (per > 4, problem.op.adds());
+    // Two vectors of halves have the bytes of a row on their way that make the trip worth it; of two inputs, one of each has.
+    let is_two_each = is_narrow && vectors >= 8 && problem.op != Op::AddRmsNorm;
+    let each = vectors.div_ceil(32).max(if is_two_each { 2 } else { 1 });
+    let lanes = vectors.div_ceil(each).next_power_of_two();
+    let is_two = match (is_narrow, adds) {
+        (false, false) => (5..=16).contains(&vectors),
+        (false, true) => false,
+        (true, true) => vectors < 8,
+        (true, false) => vectors < 64,
+    };
+    let rows = if is_two { 2 } else { 1 };
+    Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 }
+}
+
+/// Blocks and clusters that may hold a row, by what was measured on an H200, the first that does first. The more blocks a cluster has,
+/// the longer they wait for each other; the more elements a thread has, the fewer blocks are at home to hide it.
+fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
+    match (problem.per_vector() > 4, problem.op) {
+        // If nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
+        _ if is_few => &[
             (1, 64, 8),
             (1, 128, 8),
             (1, 256, 8),
             (1, 512, 8),
             (1, 1024, 8),
             (8, 256, 16),
+            (16, 512, 8),
             (8, 512, 16),
             (8, 512, 32),
             (8, 1024, 32),
         ],
-        false if per > 4 => &[
+        (true, Op::LayerNorm) => &[
             (1, 64, 32),
+            (1, 128, 32),
+            (1, 256, 64),
+            (1, 1024, 32),
+            (4, 256, 64),
+            (8, 256, 64),
+            (16, 256, 64),
+            (8, 1024, 32),
+        ],
+        (true, Op::RmsNorm) => &[
+            (1, 64, 64),
+            (1, 128, 32),
+            (1, 256, 32),
+            (1, 512, 32),
+            (1, 1024, 32),
+            (4, 256, 64),
+            (8, 256, 64),
+            (16, 256, 64),
+            (8, 1024, 32),
+        ],
+        (true, _) => &[
+            (1, 64, 16),
             (1, 128, 32),
             (1, 256, 32),
             (1, 512, 32),
             (1, 1024, 32),
             (8, 256, 32),
-            (8, 512, 32),
+            (4, 1024, 32),
             (8, 1024, 32),
         ],
-        // With two inputs of floats, 1,024 threads have too few registers for so many.
-        false if problem.op.adds() => {
-            &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 32), (4, 256, 32), (8, 256, 32), (8, 512, 32)]
-        }
-        false => &[
+        // With two inputs of floats, 1,024 threads have too few registers for 32 elements.
+        (false, op) if op.adds() => &[
+            (1, 64, 16),
+            (1, 128, 16),
+            (1, 256, 16),
+            (1, 512, 16),
+            (1, 1024, 16),
+            (8, 256, 16),
+            (16, 256, 16),
+            (8, 256, 32),
+            (8, 1024, 16),
+            (16, 1024, 16),
+        ],
+        _ => &[
             (1, 64, 16),
             (1, 128, 16),
             (1, 256, 16),
             (1, 512, 32),
             (1, 1024, 32),
-            (8, 256, 32),
-            (8, 512, 32),
+            (2, 1024, 32),
+            (4, 1024, 32),
             (8, 1024, 32),
         ],
-    };
-    // 16 elements of a thread on their way.
-    first_to_hold(problem, matrix, teams.iter().copied())
-        .unwrap_or_else(|| parts(problem, matrix, 512, 16 / per as u32))
+    }
 }
 
 /// Backward a thread keeps sums of the columns it holds, over all rows that come to it.
