@@ -79,8 +79,9 @@
         }
         // What a page without the server says.
         needs() {
-            const words = make("p", "", { textContent: `${text("editNeeds")} ` });
-            words.append(make("code", "", { textContent: "cargo course book --serve" }), ". ", make("a", "", { href: `${lab.root}setup.html`, textContent: text("editHow") }));
+            const words = make("p", "");
+            const [before, after] = text("editNeeds", { command: "\n" }).split("\n");
+            words.append(before, make("code", "", { textContent: "cargo course book --serve" }), after, " ", make("a", "", { href: `${lab.root}setup.html`, textContent: text("editHow") }));
             this.place.replaceChildren(words);
         }
         async build() {
@@ -204,7 +205,7 @@
         const key = `${result !== expected ? "mineWrong" : isFaulty ? "mineFaulty" : "mineRight"}${chosen.of ? "At" : ""}`;
         const marked = faultsOf(launches);
         const faults = marked.length ? [text("mineFaults", { count: marked.length })] : [];
-        return [text(key, chosen.of ? lab.oneOf(result, expected) : { result, expected }), ...faults].join(" ");
+        return lab.join("sentences", [text(key, chosen.of ? lab.oneOf(result, expected) : { result, expected }), ...faults]);
     };
 
     // The button; the figure gets its `editing`.

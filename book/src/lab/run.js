@@ -172,6 +172,8 @@
     };
     // How the names of the words begin that tell of rows: `startShares`.
     lab.ofRows = ({ op = "sum", ranks }) => (ranks ? ["Ranks"] : OF_ELEMENTS[op] || [op === "sum" ? "Rows" : "RowsFound"])[0];
+    // What has a result each: "row".
+    lab.partOf = ({ of }) => lab.text(`of_${of}`);
     lab.expected = (chosen, came = "") => {
         const { n, given, elements, expected, fill, of, op = "sum" } = chosen;
         if (chosen.ranks) return lab.sumsOfRanks(chosen).join();

@@ -90,7 +90,7 @@
         if (said.length === 0) return rest(model, steps);
         if (set && !sum) said.push(text("sets", set));
         const passes = busiest(steps);
-        return { text: said.join(" "), ...(passes > 1 ? { more: text("queue", { passes }) } : {}) };
+        return { text: lab.join("sentences", said), ...(passes > 1 ? { more: text("queue", { passes }) } : {}) };
     };
 
     const atomics = ({ accesses }) => accesses.filter(({ kind }) => kind === "atom" || kind === "red")
