@@ -181,7 +181,7 @@
             const said = await lab.adopt(figure, of, words, ptx);
             const { launches } = figure.failure ? { launches: [] } : figure.reply.json;
             const faults = faultsOf(launches);
-            this.editor.mark([...messages, ...faults.map(({ line, code, message }) => ({ line, severity: "error", message: `${code}: ${message}` }))]);
+            this.editor.mark([...messages, ...faults.map((fault) => ({ line: fault.line, severity: "error", message: text("named", { name: fault.code, words: lab.messageOf(fault) }) }))]);
             if (faults.length) this.editor.show(faults[0].line);
             const printed = launches.map((launch) => launch.printed).join("");
             this.say(said, !said.startsWith("✓"), [printed, log].filter(Boolean).join("\n"));

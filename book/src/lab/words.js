@@ -549,6 +549,7 @@
         const forms = ["zero", "one", "two", "few", "many", "other"].filter((name) => rules.resolvedOptions().pluralCategories.includes(name));
         numbers = new Intl.NumberFormat(language);
         form = (value) => forms.indexOf(rules.select(value));
+        reductionLab.isTranslated = true;
     };
     reductionLab.number = (value) => (typeof value === "number" ? numbers.format(value) : value);
     // Puts words one behind the other: `key` says what stands between two of them.
