@@ -222,7 +222,25 @@ static REFERENCE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r##" (href|src|data-src)="([^"#?:]+)""##).expect("a fixed pattern"));
 
 /// Emphasised words that begin with a Han character: book/theme/edition.css sets them without a slant.
-static EMPHASIS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"<em>(\p{Han})").expect("a fixed pattern"));
+static EMPHASIS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)<em>(\p{Han}.*?)</em>").expect("a fixed pattern"));
+/// Blanks that Markdown asks for around emphasis, and that Chinese does not have.
+static BLANK_BEFORE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"([\p{Han}，。：；、？！）”]) (<(?:em|strong)>[\p{Han}（“])").expect("a fixed pattern")
+});
+static BLANK_BEHIND: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"([\p{Han}，。：；、？！）”]</(?:em|strong)>) ([\p{Han}（“])").expect("a fixed pattern")
+});
+
+/// Emphasis as Chinese has it: dots for a few words, none for a sentence.
+fn emphasised(page: &str) -> String {
+    let page = BLANK_BEFORE.replace_all(page, "$1$2");
+    let page = BLANK_BEHIND.replace_all(&page, "$1$2");
+    let word = |found: &Captures<'_>| {
+        let class = if found[1].ends_with('。') { "han-sentence" } else { "han" };
+        format!("<em class=\"{class}\">{}</em>", &found[1])
+    };
+    EMPHASIS.replace_all(&page, word).into_owned()
+}
 
 /// Leaves out what the English site has, and lets the pages of the edition in `dir` take it from there.
 fn share(dir: &Path, english: &Path) -> Result<()> {
@@ -247,7 +265,7 @@ fn share(dir: &Path, english: &Path) -> Result<()> {
                 true => format!(" {}=\"../{}\"", &found[1], &found[2]),
                 false => found[0].to_owned(),
             });
-            let text = EMPHASIS.replace_all(&text, "<em class=\"han\">$1");
+            let text = emphasised(&text);
             // book/theme/lab.js loads the labs from there.
             text.replacen("<html ", "<html data-shared=\"../\" ", 1)
         })?;
@@ -304,6 +322,13 @@ mod tests {
         let expected = "<button title=\"浅色\">浅色</button><main><b>Light</b></main><p>Lights</p>";
         assert_eq!(around.in_page(page), expected);
         assert_eq!(around.in_script("a.title = 'Light'; b('Lights')"), "a.title = '浅色'; b('Lights')");
+    }
+
+    #[test]
+    fn emphasis_has_no_blanks_around_it_and_sentences_no_dots() {
+        let page = "按 <strong>线程束（warp）</strong> 运行，用 <em>n</em> 个 <em>字</em> 来写 <em>一句。</em>";
+        let expected = "按<strong>线程束（warp）</strong>运行，用 <em>n</em> 个<em class=\"han\">字</em>来写<em class=\"han-sentence\">一句。</em>";
+        assert_eq!(emphasised(page), expected);
     }
 
     #[test]
