@@ -31,7 +31,7 @@
         script.async = false;
         script.src = `${root}${/^(labs|messages)$/.test(name) ? "" : shared}lab/${name}.js`;
         script.onload = done;
-        script.onerror = () => failed(new Error(`${script.src} cannot be loaded`));
+        script.onerror = () => failed(new Error(window.reductionWords.notLoaded.replace("{file}", () => script.src)));
         document.head.append(script);
     });
     // An element with its class, properties and parts.

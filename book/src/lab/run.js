@@ -47,7 +47,7 @@
             asked.delete(id);
         };
         worker.onerror = (event) => {
-            stop(new Error(event.message || "the simulator stopped"));
+            stop(new Error(event.message || lab.text("stopped")));
         };
     };
 
@@ -58,7 +58,7 @@
         for (const { failed } of asked.values()) failed(error);
         asked.clear();
     };
-    lab.cancel = () => stop(new Error("cancelled"));
+    lab.cancel = () => stop(new Error(lab.text("cancelled")));
 
     // Answers { json, words }, or throws what the engine says is wrong.
     lab.ask = async (request) => {

@@ -123,6 +123,8 @@
         loading: "The simulator is being loaded…",
         failed: "The simulator says: {message}",
         cancel: "Cancel",
+        cancelled: "cancelled",
+        stopped: "the simulator stopped",
         global: "global memory",
         sector: "a group of 8 numbers is a 32-byte sector",
         shared: "shared memory: 32 banks, one a column",
