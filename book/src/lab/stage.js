@@ -202,8 +202,8 @@
             c.textAlign = align;
             c.textBaseline = "middle";
             c.fillStyle = colour || this.colours.soft;
-            // A long name to the left of its row is set narrower, and not cut.
-            c.fillText(words, x, y, align === "right" ? x : undefined);
+            // Long words are set narrower, and not cut.
+            c.fillText(words, x, y, align === "right" ? x : this.layout.width - x);
         }
         #labels() {
             const { layout: l, model } = this;
