@@ -60,10 +60,10 @@
         const input = form.querySelector("input[type=text]");
         const say = (kind, head, reason) => {
             status.className = `exercise-status ${kind}`;
-            status.textContent = head;
+            // What ends in a full stop of Chinese needs no blank.
+            status.textContent = reason ? head.replace(/[!-~]$/, "$& ") : head;
             if (!reason) return;
-            status.append(" ");
-            for (const node of reason.childNodes) status.append(node.cloneNode(true));
+            status.append(...(typeof reason === "string" ? [reason] : [...reason.childNodes].map((node) => node.cloneNode(true))));
         };
         form.addEventListener("submit", (event) => {
             event.preventDefault();
@@ -87,7 +87,7 @@
                 say("is-wrong", words.notYet, reason);
             } else {
                 const isSmall = Number(answer) < Number(section.dataset.answer);
-                say("is-wrong", `${words.notYet} ${isSmall ? words.more : words.less}`);
+                say("is-wrong", words.notYet, isSmall ? words.more : words.less);
             }
         });
         section.classList.toggle("is-solved", known.has(id));

@@ -14,8 +14,9 @@
         "words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "does", "say", "ranks", "stage", "timeline", "ask", "compare", "registers", "resident", "input", "table",
         "blocks", "edit", "link", "open", "parts", "figure", "idea",
     ];
-    // What few take: a small figure's own script, those of the first kernels and of several devices, and a hundred seeds.
-    const alone = ["seeds", "first", "rank-stage", "idea-operator", "idea-rows", "idea-softmax", "idea-norm", "idea-accuracy"];
+    // What few take: words for faults in another language, a hundred seeds, a small figure's own script, those of the first kernels and of
+    // several devices.
+    const alone = ["messages", "seeds", "first", "rank-stage", "idea-operator", "idea-rows", "idea-softmax", "idea-norm", "idea-accuracy"];
     const ownPart = ({ dataset: { idea, lab: slug = "" } }) => {
         if (idea) return `idea-${idea}`;
         return slug.startsWith("first-kernel/") ? "first" : slug.startsWith("ch14-all-reduce") ? "rank-stage" : "";
@@ -28,9 +29,9 @@
         const script = document.createElement("script");
         // In the order in which they are asked for: later parts take what earlier ones leave.
         script.async = false;
-        script.src = `${root}${name === "labs" ? "" : shared}lab/${name}.js`;
+        script.src = `${root}${/^(labs|messages)$/.test(name) ? "" : shared}lab/${name}.js`;
         script.onload = done;
-        script.onerror = () => failed(new Error(`${script.src} cannot be loaded`));
+        script.onerror = () => failed(new Error(window.reductionWords.notLoaded.replace("{file}", () => script.src)));
         document.head.append(script);
     });
     // An element with its class, properties and parts.

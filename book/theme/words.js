@@ -2,5 +2,6 @@
 window.reductionWords = {
     showRun: "Show me the run",
     tapAgain: "Tap once more for the glossary.",
+    notLoaded: "{file} cannot be loaded",
     labFailed: "This figure could not be started: {message}.",
 };

@@ -155,7 +155,7 @@
             note.dataset.shown = last ? mark(last) : "";
             const { chosen } = figure.model;
             const words = chosen.ranks ? text("rankTile", { who: lab.rankBegins(chosen, block), state: text(state) }) : text(sum === null ? "tile" : (figure.model.chosen.op || "sum") === "sum" ? "tileSum" : "tileFound", { block, state: text(state), value: sum });
-            tile.setAttribute("aria-label", [words, ...marks.map(mark)].join("; "));
+            tile.setAttribute("aria-label", lab.join("semicolon", [words, ...marks.map(mark)]));
             tile.title = tile.getAttribute("aria-label");
         }
         #fillWords({ name, words, group }, view) {
@@ -175,13 +175,13 @@
                 const isBarrier = cell >= this.between.model.others.first;
                 const value = isBarrier ? text("place", { place: this.between.arrivals(this.figure), blocks: this.between.count }) : isThere && held.shown !== null ? lab.number(held.shown) : "";
                 const readers = isThere ? this.between.readersOf(version, this.figure) : [];
-                const by = readers.length > 3 ? text("blocksCount", { count: readers.length }) : readers.join(", ");
+                const by = readers.length > 3 ? text("blocksCount", { count: readers.length }) : lab.join("comma", readers.map(String));
                 told.push(!isThere ? text("wordEmpty", { at }) : text(readers.length ? "wordRead" : "wordOf", { at, block, value, readers: by }));
                 if (words.length <= WORDS_LARGE) box.dataset.by = isThere ? `${block} → ${by}` : "";
                 box.title = told[told.length - 1];
                 if (words.length <= WORDS_LARGE) write(box, value);
             }
-            group.setAttribute("aria-label", words.length > WORDS_LARGE ? text("wordsLeft", { name, count: there, all: words.length }) : told.join("; "));
+            group.setAttribute("aria-label", words.length > WORDS_LARGE ? text("wordsLeft", { name, count: there, all: words.length }) : lab.join("semicolon", told));
         }
         // Lines of the beat: from tiles to words and from words to tiles; within a cluster from tile to tile.
         #flows(steps) {
@@ -278,7 +278,7 @@
             c.textAlign = "right";
             c.textBaseline = "middle";
             c.fillStyle = colours.soft;
-            const every = row >= 10 ? 1 : row >= 6 ? 2 : row >= 3 ? 8 : 32;
+            const every = row >= 10 ? lab.every(c, this.#name(0, width < 520), row) : row >= 6 ? 2 : row >= 3 ? 8 : 32;
             for (let block = 0; block < between.count; block += every) c.fillText(this.#name(block, width < 520), label - 6, 3 + (block + 0.5) * row);
         }
         #name(block, isNarrow) {

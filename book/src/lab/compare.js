@@ -46,8 +46,8 @@
     const sentence = (model, { block, from, at }) => {
         if (at === block.from) return text("besideStart", { threads: model.threads });
         if (from === at) return text("besideEnded");
-        const { text: words, more = "" } = lab.say(model, model.steps.slice(from, at));
-        return `${words} ${more}`.trim();
+        const { text: words, more } = lab.say(model, model.steps.slice(from, at));
+        return lab.join("sentences", more ? [words, more] : [words]);
     };
 
     // Draws the other run, as far as it has come.
@@ -60,7 +60,7 @@
         const steps = other.model.steps.slice(now.from, now.at);
         const data = steps.filter((step) => step.reads.length || step.writes.length || step.sources);
         const words = sentence(other.model, now);
-        other.stage.canvas.setAttribute("aria-label", `${other.name}: ${words}`);
+        other.stage.canvas.setAttribute("aria-label", text("named", { name: other.name, words }));
         other.stage.draw(other.model, view, { steps, data }, { colours, receipt: null, focus: null, chosen: null, moving: figure.moving });
         other.timeline.draw(other.model, now.block, now.at, now.from, colours, theme, { longest, isBlank: figure.predicts });
         const own = { rounds: roundsAt(shown, figure.at), all: shown.ends.round.length };
@@ -178,7 +178,7 @@
                 const all = [...found.own, ...found.before];
                 const select = make("select", "lab-select");
                 select.setAttribute("aria-label", text("with"));
-                options(select, found, figure.data.before?.title);
+                options(select, found, figure.data.before && lab.titleOf(figure.data.before));
                 // A version of the reader's is compared with what it was made from.
                 select.value = figure.variant.of || (all.some(({ key }) => key === last) ? last : all[0]?.key);
                 const label = make("label", "", { textContent: `${text("with")} ` });

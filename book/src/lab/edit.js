@@ -79,8 +79,9 @@
         }
         // What a page without the server says.
         needs() {
-            const words = make("p", "", { textContent: `${text("editNeeds")} ` });
-            words.append(make("code", "", { textContent: "cargo course book --serve" }), ". ", make("a", "", { href: `${lab.root}setup.html`, textContent: text("editHow") }));
+            const words = make("p", "");
+            const [before, after] = text("editNeeds", { command: "\n" }).split("\n");
+            words.append(before, make("code", "", { textContent: "cargo course book --serve" }), after, " ", make("a", "", { href: `${lab.root}setup.html`, textContent: text("editHow") }));
             this.place.replaceChildren(words);
         }
         async build() {
@@ -180,7 +181,7 @@
             const said = await lab.adopt(figure, of, words, ptx);
             const { launches } = figure.failure ? { launches: [] } : figure.reply.json;
             const faults = faultsOf(launches);
-            this.editor.mark([...messages, ...faults.map(({ line, code, message }) => ({ line, severity: "error", message: `${code}: ${message}` }))]);
+            this.editor.mark([...messages, ...faults.map((fault) => ({ line: fault.line, severity: "error", message: text("named", { name: fault.code, words: lab.messageOf(fault) }) }))]);
             if (faults.length) this.editor.show(faults[0].line);
             const printed = launches.map((launch) => launch.printed).join("");
             this.say(said, !said.startsWith("✓"), [printed, log].filter(Boolean).join("\n"));
@@ -204,7 +205,7 @@
         const key = `${result !== expected ? "mineWrong" : isFaulty ? "mineFaulty" : "mineRight"}${chosen.of ? "At" : ""}`;
         const marked = faultsOf(launches);
         const faults = marked.length ? [text("mineFaults", { count: marked.length })] : [];
-        return [text(key, chosen.of ? lab.oneOf(result, expected) : { result, expected }), ...faults].join(" ");
+        return lab.join("sentences", [text(key, chosen.of ? lab.oneOf(result, expected) : { result, expected }), ...faults]);
     };
 
     // The button; the figure gets its `editing`.

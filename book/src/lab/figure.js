@@ -191,7 +191,7 @@
             if (chosen.of) {
                 const ms = Math.round(answer.ms || 0);
                 const key = `notDrawn${lab.ofRows(chosen)}${result === expected ? "" : "Wrong"}`;
-                this.say({ text: text(key, { ...lab.oneOf(result, expected), n: chosen.n, blocks, of: chosen.of, ms }), isProblem: result !== expected });
+                this.say({ text: text(key, { ...lab.oneOf(result, expected), n: chosen.n, blocks, of: lab.partOf(chosen), ms }), isProblem: result !== expected });
                 lab.counters(this, this.totals, null);
                 return;
             }
@@ -414,7 +414,7 @@
             if (this.at === shown.from) {
                 const values = { threads: model.threads, n: chosen.n, blocks, block: shown.block };
                 const { op = "sum" } = chosen;
-                if (chosen.of) return { text: text(`start${lab.ofRows(chosen)}`, { ...values, rows: chosen.rows, cols: chosen.cols, of: chosen.of, ...lab.rankStart(chosen, shown) }) };
+                if (chosen.of) return { text: text(`start${lab.ofRows(chosen)}`, { ...values, rows: chosen.rows, cols: chosen.cols, of: lab.partOf(chosen), ...lab.rankStart(chosen, shown) }) };
                 if (op !== "sum") return { text: text(STARTS[op] || "startMax", values) };
                 return { text: text(blocks > 1 ? "startAll" : "start", values) };
             }
@@ -423,7 +423,7 @@
                 const isRight = result === expected;
                 if (chosen.of) {
                     const key = `end${lab.ofRows(chosen)}${isRight ? "" : "Wrong"}`;
-                    return { text: text(key, { ...lab.oneOf(result, expected), of: chosen.of, ...lab.rankEnd(this) }), isProblem: !isRight };
+                    return { text: text(key, { ...lab.oneOf(result, expected), of: lab.partOf(chosen), ...lab.rankEnd(this) }), isProblem: !isRight };
                 }
                 const isWhole = blocks === 1 && chosen.launches.length === 1;
                 const isComplete = isWhole && this.finalReceipt().every((times) => times === 1);
@@ -449,7 +449,7 @@
             if (more) {
                 const extra = document.createElement("span");
                 extra.className = "lab-problem";
-                extra.textContent = ` ${more}`;
+                extra.textContent = text("sentences", { first: "", second: more });
                 say.append(extra);
             }
             lab.reachable(say);

@@ -95,10 +95,10 @@
         const missing = numbers.map((number, i) => (number === i ? null : `numbers[${i}]`)).filter(Boolean);
         const [fault] = outcome.faults;
         if (fault) {
-            const values = { code: fault.code, thread: fault.lanes[0], block: fault.block[0], message: fault.message, more: fault.lanes.length - 1, line: source.split("\n")[fault.line - 1].trim() };
+            const values = { code: fault.code, thread: fault.lanes[0], block: fault.block[0], message: lab.messageOf(fault), more: fault.lanes.length - 1, line: source.split("\n")[fault.line - 1].trim() };
             return { words: text(values.more ? "firstFaults" : "firstFault", values), isRight: false };
         }
-        if (missing.length) return { words: text("firstMissing", { missing: missing.join(", ") }), isRight: false };
+        if (missing.length) return { words: text("firstMissing", { missing: lab.join("comma", missing) }), isRight: false };
         return { words: text("firstRight", { n: numbers.length, idle: LAUNCH.grid[0] * LAUNCH.block[0] - done.size }), isRight: true };
     };
     const guard = ({ fill: { source, ...ptx } }) => {

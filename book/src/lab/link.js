@@ -147,10 +147,10 @@
         const of = figure.editing.of;
         if (window.reductionServer) {
             const compiled = await lab.serve("compile", source);
-            if (!compiled.ptx) return `${text("compileErrors", { count: compiled.messages.length })} ${compiled.log}`;
+            if (!compiled.ptx) return lab.join("sentences", [text("compileErrors", { count: compiled.messages.length }), compiled.log]);
             return lab.adopt(figure, of, source, compiled.ptx, at);
         }
         if (!ptx) return text("offerNeeds");
-        return `${await lab.adopt(figure, of, source, ptx, at)} ${text("offerUnchecked")}`;
+        return lab.join("sentences", [await lab.adopt(figure, of, source, ptx, at), text("offerUnchecked")]);
     };
 })();

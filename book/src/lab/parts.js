@@ -55,12 +55,15 @@
         if (figure.chosen) figure.write();
     };
 
+    // The title of a lab's page as the contents have it, in the language of the page.
+    lab.titleOf = ({ slug, title, isTrace }) => (!isTrace && document.querySelector(`.sidebar a[href$="${slug}.html"]`)?.textContent.replace(/^.*?[:：] */, "")) || title;
+
     // Makes everything inside of the element.
     lab.build = (figure) => {
         const { element, data } = figure;
         element.classList.add("lab-on");
         element.setAttribute("role", "region");
-        element.setAttribute("aria-label", text("lab", { title: data.title }));
+        element.setAttribute("aria-label", text("lab", { title: lab.titleOf(data) }));
         const parts = {
             settings: make("div", "lab-settings"), say: make("p", "lab-say"), fault: make("p", "lab-fault", { hidden: true }), code: make("div", "lab-code"),
             stage: make("canvas", "lab-stage"), cell: make("p", "lab-cell"), registers: make("div", "lab-registers", { hidden: true }), time: make("canvas", "lab-time"),
@@ -205,9 +208,9 @@
     };
 
     // The settings as a sentence with choices.
-    const select = (label, options, value, act) => {
+    const select = (key, options, value, act) => {
         const one = make("select", "lab-select");
-        one.setAttribute("aria-label", label);
+        one.setAttribute("aria-label", text(`${key}Choice`));
         for (const [key, words] of options) one.append(new Option(words, key, false, String(key) === String(value)));
         one.addEventListener("change", () => act(one.value));
         return one;
@@ -218,7 +221,7 @@
         const has = (value) => lab.kindsOf(variant).some((one) => one[key] === value);
         const offered = all.filter(has);
         if (offered.length < 2) return words === null ? [] : [words];
-        return [select(text(`${key}Choice`), offered.map((value) => [value, text(`${key}_${value}`)]), kind[key], (value) => figure.open({ [key]: value, ...(key === "op" && value !== "sum" ? { type: "i32" } : {}), ...(key === "type" && value !== "i32" ? { op: "sum" } : {}) }))];
+        return [select(key, offered.map((value) => [value, text(`${key}_${value}`)]), kind[key], (value) => figure.open({ [key]: value, ...(key === "op" && value !== "sum" ? { type: "i32" } : {}), ...(key === "type" && value !== "i32" ? { op: "sum" } : {}) }))];
     };
     lab.settings = (figure) => {
         const { parts, variant, chosen, schedule, data } = figure;
@@ -235,7 +238,7 @@
         const row = data.isTrace ? [text("recorded", { kernel: variant.name, schedule, blocks: chosen.launches[0].grid[0], threads: chosen.block })] : [
             select("kernel", data.variants.map((one) => [one.name, `${one.announced || one.harm ? "✗ " : ""}${one.name}`]), variant.name, (name) => open({ variant: name })),
             ...kindChoice(figure, "op", ["sum", "min", "max"], text(chosen.op && chosen.elements && !chosen.ranks ? "reads" : `op_${figure.kind.op}`)),
-            select("n", sizes.map((n) => [n, lab.number(n)]), chosen.n, (n) => open({ n: Number(n) })),
+            select("size", sizes.map((n) => [n, lab.number(n)]), chosen.n, (n) => open({ n: Number(n) })),
             text(chosen.given ? "own" : chosen.fill !== undefined ? "filled" : chosen.n <= 4096 && !chosen.elements?.some((one) => one < 1 || one > 9) ? "digits" : "bytes", { fill: chosen.fill }),
             ...(chosen.ranks ? [text("rankOn"), select("ranks", ranks.map((count) => [count, text("rankCount", { ranks: count })]), chosen.ranks, (count) => open({ ranks: Number(count) }))] : []),
             ...(chosen.of && !chosen.ranks ? [text("inRows", { rows: chosen.rows, cols: chosen.cols })] : []),
@@ -255,7 +258,7 @@
         if (figure.model && figure.model.blocks.length > 1) {
             const known = figure.model.blocks.map((one) => one.block).sort((a, b) => a - b);
             const all = chosen.launches[chosen.shown].grid[0];
-            const choice = select("shown block", known.map((block) => [block, chosen.ranks ? lab.rankName(chosen, block) : text("ofBlocks", { block, blocks: all })]), figure.shown.block, (block) => {
+            const choice = select("shown", known.map((block) => [block, chosen.ranks ? lab.rankName(chosen, block) : text("ofBlocks", { block, blocks: all })]), figure.shown.block, (block) => {
                 figure.goToBlock(Number(block), figure.view.time);
             });
             // As wide as the widest block's name: the block changes while stepping.
@@ -378,7 +381,7 @@
             parts.cell.textContent = words;
             lab.reachable(parts.cell);
         }
-        parts.stage.setAttribute("aria-label", `${parts.say.textContent} ${words}`);
+        parts.stage.setAttribute("aria-label", lab.join("sentences", [parts.say.textContent, words]));
     };
 
     // Counts up to now, what this beat added, and those of the whole run.

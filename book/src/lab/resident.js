@@ -32,6 +32,7 @@
         const warps = blocks * Math.ceil(threads / 32);
         const share = Math.round((100 * warps) / most);
         const head = Object.assign(document.createElement("b"), { textContent: text("resident", { card, blocks, warps, most, share }) });
-        place.replaceChildren(head, ` ${text(blocks ? `residentBy_${limit}` : "residentNone")} `, text("residentFrom", { compiler, registers: found.registers, bytes: found.shared_bytes, threads }));
+        const more = [text(blocks ? `residentBy_${limit}` : "residentNone"), text("residentFrom", { compiler, registers: found.registers, bytes: found.shared_bytes, threads })];
+        place.replaceChildren(head, lab.join("sentences", ["", ...more]));
     };
 })();

@@ -47,7 +47,7 @@
             asked.delete(id);
         };
         worker.onerror = (event) => {
-            stop(new Error(event.message || "the simulator stopped"));
+            stop(new Error(event.message || lab.text("stopped")));
         };
     };
 
@@ -58,7 +58,7 @@
         for (const { failed } of asked.values()) failed(error);
         asked.clear();
     };
-    lab.cancel = () => stop(new Error("cancelled"));
+    lab.cancel = () => stop(new Error(lab.text("cancelled")));
 
     // Answers { json, words }, or throws what the engine says is wrong.
     lab.ask = async (request) => {
@@ -71,8 +71,15 @@
             worker.postMessage({ id, text: JSON.stringify(request) });
         });
         if (answer.json.error) throw new Error(answer.json.error);
+        return withWords(answer);
+    };
+    // An edition in another language has words for faults, which come with the first one.
+    const withWords = async (answer) => {
+        if (lab.isTranslated && answer.json.launches?.some(({ faults }) => faults.length)) await lab.loadAlone("messages").catch(() => null);
         return answer;
     };
+    // What the simulator says of a fault; what has no words stays English.
+    lab.messageOf = ({ message }) => lab.inWords?.(message) ?? message;
 
     // An answer's bytes: the length of the JSON, the JSON, the packed steps.
     lab.read = (buffer) => {
@@ -80,7 +87,7 @@
         const json = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, bytes)));
         return { json, words: new Uint32Array(buffer, 4 + 4 * Math.ceil(bytes / 4)) };
     };
-    lab.unpacked = async (text) => lab.read(await lab.unzipped(text).arrayBuffer());
+    lab.unpacked = async (text) => withWords(lab.read(await lab.unzipped(text).arrayBuffer()));
 
     // Inputs: digits that a reader can add up, or one byte of a product where there are many; as crates/course/src/figures.rs has them.
     const DIGITS_MAX = 4096;
@@ -172,6 +179,8 @@
     };
     // How the names of the words begin that tell of rows: `startShares`.
     lab.ofRows = ({ op = "sum", ranks }) => (ranks ? ["Ranks"] : OF_ELEMENTS[op] || [op === "sum" ? "Rows" : "RowsFound"])[0];
+    // What has a result each: "row".
+    lab.partOf = ({ of }) => lab.text(`of_${of}`);
     lab.expected = (chosen, came = "") => {
         const { n, given, elements, expected, fill, of, op = "sum" } = chosen;
         if (chosen.ranks) return lab.sumsOfRanks(chosen).join();

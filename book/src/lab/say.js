@@ -90,7 +90,7 @@
         if (said.length === 0) return rest(model, steps);
         if (set && !sum) said.push(text("sets", set));
         const passes = busiest(steps);
-        return { text: said.join(" "), ...(passes > 1 ? { more: text("queue", { passes }) } : {}) };
+        return { text: lab.join("sentences", said), ...(passes > 1 ? { more: text("queue", { passes }) } : {}) };
     };
 
     const atomics = ({ accesses }) => accesses.filter(({ kind }) => kind === "atom" || kind === "red")
@@ -205,13 +205,15 @@
         return { text: phrase(isLocal ? "decidesLocal" : "decides", threads, { count: steps.length }) };
     };
 
-    const faultText = ({ code, lanes, message }) => {
-        const name = code[0].toUpperCase() + code.slice(1).replaceAll("-", " ");
-        return text(lanes.length > 1 ? "faultMany" : "fault", { name, lane: lanes[0], more: lanes.length - 1, message: firstSentence(message) });
+    const faultText = (fault) => {
+        const { code, lanes } = fault;
+        // In another language it is the code, as in the appendix.
+        const name = lab.inWords ? code : code[0].toUpperCase() + code.slice(1).replaceAll("-", " ");
+        return text(lanes.length > 1 ? "faultMany" : "fault", { name, lane: lanes[0], more: lanes.length - 1, message: firstSentence(lab.messageOf(fault)) });
     };
 
     const firstSentence = (message) => {
-        const end = message.search(/[.;](\s|$)/);
+        const end = message.search(/[.;](\s|$)|[。；]/);
         return end < 0 ? message : message.slice(0, end);
     };
 

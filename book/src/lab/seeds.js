@@ -43,7 +43,7 @@
         wrong.sort((a, b) => brief(a.result) - brief(b.result));
         for (const run of runs) run.result = chosen.ranks ? text("rankWrong", { wrong: wrongOnes(run.result), count: String(expected).split(",").length }) : brief(run.result);
         const head = document.createElement("p");
-        head.textContent = `${text(chosen.ranks ? "rankSeedsHead" : "seedsHead", { count: SEEDS, right: right.length, wrong: wrong.length, expected: brief(expected), faulty: runs.filter((run) => run.isFaulty).length })} ${text("seedsHint")}`;
+        head.textContent = lab.join("sentences", [text(chosen.ranks ? "rankSeedsHead" : "seedsHead", { count: SEEDS, right: right.length, wrong: wrong.length, expected: brief(expected), faulty: runs.filter((run) => run.isFaulty).length }), text("seedsHint")]);
         place.replaceChildren(head, group(figure, `✓ ${right.length}`, right, true), group(figure, `✗ ${wrong.length}`, wrong, false));
         place.hidden = false;
         place.scrollIntoView({ block: "nearest" });

@@ -202,8 +202,8 @@
             c.textAlign = align;
             c.textBaseline = "middle";
             c.fillStyle = colour || this.colours.soft;
-            // A long name to the left of its row is set narrower, and not cut.
-            c.fillText(words, x, y, align === "right" ? x : undefined);
+            // Long words are set narrower, and not cut.
+            c.fillText(words, x, y, align === "right" ? x : this.layout.width - x);
         }
         #labels() {
             const { layout: l, model } = this;
@@ -225,7 +225,7 @@
             }
             if (!l.shared) return;
             const inside = model.sharedInside.map((one) => lab.text("sharedFrom", one));
-            this.label([lab.text("shared"), ...inside].join("; "), l.x(0), l.sharedEnd + 27, "left");
+            this.label(lab.join("semicolon", [lab.text("shared"), ...inside]), l.x(0), l.sharedEnd + 27, "left");
         }
         box(x, y, w, h, fill, stroke, thick, dash) {
             const c = this.context;

@@ -12,7 +12,7 @@
         const buffer = model.buffers.find((one) => cell >= one.first && cell < one.first + one.len);
         return buffer ? `${buffer.shown}[${cell - buffer.first}]` : null;
     };
-    const list = (cells) => [...new Set(cells.filter(Boolean))].slice(0, 3).join(", ");
+    const list = (cells) => lab.join("comma", [...new Set(cells.filter(Boolean))].slice(0, 3));
 
     // What a lane does in the steps of a beat.
     const does = (figure, steps, warp, lane) => {

@@ -4,6 +4,11 @@
     "use strict";
     const lab = reductionLab;
     const TOP = 16;
+    // Which of the rows get their name: all, or, where letters are taller than a row, as Chinese ones are, every second.
+    lab.every = (context, name, row) => {
+        const { actualBoundingBoxAscent: up, actualBoundingBoxDescent: down } = context.measureText(name);
+        return up + down > row ? 2 : 1;
+    };
 
     class Timeline {
         constructor(canvas) {
@@ -92,8 +97,9 @@
             c.fillStyle = colours.soft;
             c.textAlign = "right";
             for (let warp = 0; warp < model.warps; warp += 1) {
-                if (row < 9 && warp % (row < 5 ? 8 : 4) !== 0) continue;
-                c.fillText(width < 520 ? `w${warp}` : lab.text("warp", { warp }), this.label - 6, TOP + (warp + 0.5) * row);
+                const name = width < 520 ? `w${warp}` : lab.text("warp", { warp });
+                if (warp % (row < 5 ? 8 : row < 9 ? 4 : lab.every(c, name, row)) !== 0) continue;
+                c.fillText(name, this.label - 6, TOP + (warp + 0.5) * row);
             }
             this.#marks(c, height, colours);
         }

@@ -44,6 +44,13 @@
         laneWaits: "waits at a barrier",
         laneComputes: "works out indices and conditions",
         laneRests: "sits out",
+        kernelChoice: "kernel",
+        sizeChoice: "how many numbers",
+        ranksChoice: "ranks",
+        blockChoice: "threads a block",
+        gridChoice: "blocks",
+        scheduleChoice: "schedule",
+        shownChoice: "shown block",
         opChoice: "operator",
         typeChoice: "type",
         op_sum: "sums",
@@ -82,7 +89,7 @@
         predict: "Predict first",
         compare: "Compare",
         edit: "Edit",
-        editNeeds: "To edit this kernel and run your version here, the page needs NVIDIA's compiler, which runs on your machine. In a copy of the course, run cargo course setup once, and open the book with",
+        editNeeds: "To edit this kernel and run your version here, the page needs NVIDIA's compiler, which runs on your machine. In a copy of the course, run cargo course setup once, and open the book with {command}.",
         editHow: "How to set it up",
         editHint: "Your text is kept in this browser. Ctrl-Enter runs it; Esc, then Tab, leaves the editor.",
         editorLabel: "Your version of the kernel",
@@ -116,6 +123,8 @@
         loading: "The simulator is being loaded…",
         failed: "The simulator says: {message}",
         cancel: "Cancel",
+        cancelled: "cancelled",
+        stopped: "the simulator stopped",
         global: "global memory",
         sector: "a group of 8 numbers is a 32-byte sector",
         shared: "shared memory: 32 banks, one a column",
@@ -216,6 +225,13 @@
         atomicShared: "{who} each change a word of {name} in shared memory, in one step that no other thread can interrupt.",
         atomicSharedOne: "{who} changes a word of {name} in shared memory, in one step that no other thread can interrupt.",
         listAnd: "{first} and {last}",
+        comma: "{first}, {second}",
+        semicolon: "{first}; {second}",
+        sentences: "{first} {second}",
+        named: "{name}: {words}",
+        of_row: "row",
+        of_column: "column",
+        of_element: "element",
         stores: "{who} writes {value} to {target}.",
         storesOne: "{who} writes {target}.",
         storesMany: "{who} write {count:word|words} of {name}, in global memory.",
@@ -535,10 +551,13 @@
         const forms = ["zero", "one", "two", "few", "many", "other"].filter((name) => rules.resolvedOptions().pluralCategories.includes(name));
         numbers = new Intl.NumberFormat(language);
         form = (value) => forms.indexOf(rules.select(value));
+        reductionLab.isTranslated = true;
     };
     reductionLab.number = (value) => (typeof value === "number" ? numbers.format(value) : value);
+    // Puts words one behind the other: `key` says what stands between two of them.
+    reductionLab.join = (key, all) => (all.length ? all.reduce((first, second) => reductionLab.text(key, { first, second })) : "");
     // "a", "a and b", "a, b and c".
-    reductionLab.list = (all) => (all.length < 2 ? all.join("") : reductionLab.text("listAnd", { first: all.slice(0, -1).join(", "), last: all.at(-1) }));
+    reductionLab.list = (all) => (all.length < 2 ? all.join("") : reductionLab.text("listAnd", { first: reductionLab.join("comma", all.slice(0, -1)), last: all.at(-1) }));
     // {name} is a value; {name:one|many} the value and the word that goes with it, in as many forms as the language has.
     reductionLab.text = (key, values = {}) => catalogue[key].replace(/\{(\w+)(?::([^}]*))?\}/g, (_, name, words) => {
         const value = values[name] ?? `{${name}}`;

@@ -15,6 +15,11 @@ const shown = (page) => page.evaluate(() => {
 });
 const top = (page, id) => page.evaluate((id) => Math.round(document.getElementById(id).getBoundingClientRect().top), id);
 
+const ENGLISH = /[a-z]{3,} [a-z]{2,} [a-z]{2,}/;
+// Names of a lab's choices and buttons in which no word is Chinese.
+const unnamed = (page) => page.evaluate(() => [...document.querySelectorAll(".lab [aria-label], .lab [title]")]
+    .flatMap((one) => [one.getAttribute("aria-label"), one.getAttribute("title")]).filter((name) => /[a-z]/i.test(name || "") && !/\p{Script=Han}/u.test(name)));
+
 // The lab of a chapter steps and plays, and says so in the edition's language.
 const played = async (page, told) => {
     await page.locator(".lab").first().scrollIntoViewIfNeeded();
@@ -30,7 +35,15 @@ const played = async (page, told) => {
     await page.keyboard.press(" ");
     if ((await page.locator(".lab .lab-range").first().inputValue()) === "0") told("it does not play");
     const words = await page.locator(".lab .lab-say").first().textContent();
-    if (/[a-z]{3,} [a-z]{2,} [a-z]{2,}/.test(words)) told(`the lab speaks English: ${words}`);
+    if (ENGLISH.test(words)) told(`the lab speaks English: ${words}`);
+};
+
+// What the simulator says of a fault has words of the edition too, and so has what only a screen reader says.
+const faulty = async (page, told) => {
+    await page.evaluate(() => document.querySelector(".lab").labFigure.open({ variant: "unroll_volatile", at: "fault" }, false));
+    const words = await page.locator(".lab .lab-say").first().textContent();
+    if (!words.startsWith("✗") || ENGLISH.test(words)) told(`the lab says of a fault: ${words}`);
+    for (const name of await unnamed(page)) told(`a part of the lab is named in English: ${name}`);
 };
 
 // From a page with its lab at a moment to the other language and back: the moment and the heading in view stay.
@@ -83,7 +96,12 @@ export const editionJobs = (site, looked, withPage, look) => {
         return [
             ...names.map((name) => () => withPage(`${edition}/${name}`, PHONE, look)),
             () => withPage(`${edition}/${chapter}`, DESK, (page, told) => switched(page, site, chapter, edition, told)),
-            () => withPage(`${edition}/${chapter}`, DESK, (page, told) => searched(page, edition, told)),
+            () => withPage(`${edition}/${chapter}`, DESK, async (page, told) => {
+                await page.locator(".lab").first().scrollIntoViewIfNeeded();
+                await opened(page);
+                if (edition.startsWith("zh")) await faulty(page, told);
+                await searched(page, edition, told);
+            }),
         ];
     });
 };

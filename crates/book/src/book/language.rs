@@ -85,9 +85,8 @@ fn messages_of(root: &Path, book: &MDBook, mut pages: Book) -> Result<Catalog> {
         BookItem::Separator => None,
     });
     found.extend(names.map(|name| (String::new(), name, SUMMARY.to_owned())));
-    if let Some(title) = &book.config.book.title {
-        found.push((String::new(), title.clone(), "book.toml".to_owned()));
-    }
+    let about = [&book.config.book.title, &book.config.book.description];
+    found.extend(about.into_iter().flatten().map(|words| (String::new(), words.clone(), "book.toml".to_owned())));
     for script in words::SCRIPTS {
         let of_script = script.words(root)?;
         found.extend(of_script.into_iter().map(|(key, text)| (script.context_of(&key), text, script.path.to_owned())));
@@ -236,8 +235,8 @@ pub fn build(root: &Path, catalogue: Catalog, notes: Notes, language: &str, dir:
     let styles: Option<Vec<String>> = book.config.get("output.html.additional-css")?;
     let styles: Vec<String> = styles.into_iter().flatten().chain([STYLE.to_owned()]).collect();
     book.config.set("output.html.additional-css", styles)?;
-    if let Some(title) = book.config.book.title.take() {
-        book.config.book.title = Some(said(&catalogue, None, &title).unwrap_or(title));
+    for words in [&mut book.config.book.title, &mut book.config.book.description].into_iter().flatten() {
+        *words = said(&catalogue, None, words).unwrap_or_else(|| words.clone());
     }
     let pages = book.iter().filter(|item| matches!(item, BookItem::Chapter(_))).count();
     let mut scripts = Vec::new();

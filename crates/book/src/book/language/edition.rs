@@ -47,7 +47,7 @@ impl Word {
 }
 
 /// mdBook's own words on each page, as its template has them, but for those of what is not shown.
-const MDBOOK: [&str; 18] = [
+const MDBOOK: [&str; 21] = [
     "Keyboard shortcuts",
     "Press <kbd>←</kbd> or <kbd>→</kbd> to navigate between chapters",
     "Press <kbd>S</kbd> or <kbd>/</kbd> to search in the book",
@@ -66,6 +66,9 @@ const MDBOOK: [&str; 18] = [
     "Page navigation",
     "Previous chapter",
     "Next chapter",
+    "Copy to clipboard",
+    "Copied!",
+    "Clipboard error!",
 ];
 /// Mark of their messages.
 const MDBOOK_MARK: &str = "mdbook";
@@ -102,8 +105,19 @@ impl Around {
         for page in pages(dir)? {
             slim::rewrite(&page, |text| self.in_page(text))?;
         }
+        for file in files(dir)?.iter().filter(|file| is_mdbooks(file)) {
+            slim::rewrite(&dir.join(file), |text| self.in_script(text))?;
+        }
         // Of what is written in Han characters, mdBook's search takes a clause for a word.
         if language.starts_with("zh") { search::rebuild(dir, &self.found) } else { Ok(()) }
+    }
+
+    /// Replaces whole strings.
+    fn in_script(&self, script: &str) -> String {
+        let word = |text: String, (english, said): &(&str, String)| {
+            text.replace(&format!("'{english}'"), &format!("'{}'", said.replace('\'', "\\'")))
+        };
+        self.words.iter().fold(script.to_owned(), word)
     }
 
     /// Replaces whole texts and attributes outside of the page's own content.
@@ -194,6 +208,11 @@ fn notes(edition: &Edition, has_english: bool) -> Notes {
     behind.chain(ENGLISH_PAGES.iter().map(|file| note(file, &ENGLISH_ONLY, None))).collect()
 }
 
+/// Returns whether a file is mdBook's script of all pages, which labels buttons.
+fn is_mdbooks(file: &str) -> bool {
+    file.starts_with("book-") && file.ends_with(".js")
+}
+
 /// Files of the site in `dir`, from it, with `/` between the parts.
 fn files(dir: &Path) -> Result<BTreeSet<String>> {
     Ok(workspace::walk(dir)?.iter().map(|file| workspace::name(dir, file)).collect())
@@ -203,14 +222,34 @@ static REFERENCE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r##" (href|src|data-src)="([^"#?:]+)""##).expect("a fixed pattern"));
 
 /// Emphasised words that begin with a Han character: book/theme/edition.css sets them without a slant.
-static EMPHASIS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"<em>(\p{Han})").expect("a fixed pattern"));
+static EMPHASIS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)<em>(\p{Han}.*?)</em>").expect("a fixed pattern"));
+/// Blanks that Markdown asks for around emphasis, and that Chinese does not have.
+static BLANK_BEFORE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"([\p{Han}，。：；、？！）”]) (<(?:em|strong)>[\p{Han}（“])").expect("a fixed pattern")
+});
+static BLANK_BEHIND: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"([\p{Han}，。：；、？！）”]</(?:em|strong)>) ([\p{Han}（“])").expect("a fixed pattern")
+});
+
+/// Emphasis as Chinese has it: dots for a few words, none for a sentence.
+fn emphasised(page: &str) -> String {
+    let page = BLANK_BEFORE.replace_all(page, "$1$2");
+    let page = BLANK_BEHIND.replace_all(&page, "$1$2");
+    let word = |found: &Captures<'_>| {
+        let class = if found[1].ends_with('。') { "han-sentence" } else { "han" };
+        format!("<em class=\"{class}\">{}</em>", &found[1])
+    };
+    EMPHASIS.replace_all(&page, word).into_owned()
+}
 
 /// Leaves out what the English site has, and lets the pages of the edition in `dir` take it from there.
 fn share(dir: &Path, english: &Path) -> Result<()> {
     let (own, shared) = (files(dir)?, files(english)?);
     // The scripts with words are the edition's own, and so is what mdBook names by its content where that differs.
-    let is_own =
-        |file: &str| file.ends_with(".html") || file == slim::LABS || SCRIPTS.iter().any(|script| script.is_at(file));
+    let is_own = |file: &str| {
+        let has_words = is_mdbooks(file) || SCRIPTS.iter().any(|script| script.is_at(file));
+        file.ends_with(".html") || file == slim::LABS || has_words
+    };
     let shared: BTreeSet<&str> =
         own.iter().map(String::as_str).filter(|file| shared.contains(*file) && !is_own(file)).collect();
     for file in &shared {
@@ -226,7 +265,7 @@ fn share(dir: &Path, english: &Path) -> Result<()> {
                 true => format!(" {}=\"../{}\"", &found[1], &found[2]),
                 false => found[0].to_owned(),
             });
-            let text = EMPHASIS.replace_all(&text, "<em class=\"han\">$1");
+            let text = emphasised(&text);
             // book/theme/lab.js loads the labs from there.
             text.replacen("<html ", "<html data-shared=\"../\" ", 1)
         })?;
@@ -282,6 +321,14 @@ mod tests {
         let page = "<button title=\"Light\">Light</button><main><b>Light</b></main><p>Lights</p>";
         let expected = "<button title=\"浅色\">浅色</button><main><b>Light</b></main><p>Lights</p>";
         assert_eq!(around.in_page(page), expected);
+        assert_eq!(around.in_script("a.title = 'Light'; b('Lights')"), "a.title = '浅色'; b('Lights')");
+    }
+
+    #[test]
+    fn emphasis_has_no_blanks_around_it_and_sentences_no_dots() {
+        let page = "按 <strong>线程束（warp）</strong> 运行，用 <em>n</em> 个 <em>字</em> 来写 <em>一句。</em>";
+        let expected = "按<strong>线程束（warp）</strong>运行，用 <em>n</em> 个<em class=\"han\">字</em>来写<em class=\"han-sentence\">一句。</em>";
+        assert_eq!(emphasised(page), expected);
     }
 
     #[test]

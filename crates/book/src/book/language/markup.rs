@@ -15,7 +15,7 @@ static TAG: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Attributes that people read.
 static ATTRIBUTE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#" (?:aria-label|title|alt|placeholder|data-(?:right|not-yet|else|no-number|no-line|done))="([^"]*)""#)
+    Regex::new(r#" (?:aria-label|title|alt|placeholder|data-(?:right|not-yet|more|less|else|no-number|no-line|done))="([^"]*)""#)
         .expect("a fixed pattern")
 });
 /// Attributes that a translation must not change.

@@ -29,8 +29,9 @@ pub struct Script {
 }
 
 /// All of them.
-pub const SCRIPTS: [Script; 2] = [
+pub const SCRIPTS: [Script; 3] = [
     Script { context: "lab", path: "book/src/lab/words.js", object: "reductionLab.catalogue" },
+    Script { context: "fault", path: "book/src/lab/messages.js", object: "reductionLab.messages" },
     Script { context: "page", path: "book/theme/words.js", object: "reductionWords" },
 ];
 
@@ -120,6 +121,81 @@ mod tests {
     fn a_translation_keeps_what_is_filled_in() {
         same_places("x", "{count:block has|blocks have} left {name}", "{name}：{count} 个块").unwrap();
         assert!(same_places("x", "{count} of {all}", "{count}").is_err());
+    }
+
+    fn faults() -> &'static Script {
+        SCRIPTS.iter().find(|script| script.context == "fault").unwrap()
+    }
+
+    /// Sources that say what a fault is.
+    const SOURCES: [&str; 5] = [
+        "exec/findings.rs",
+        "exec/findings/waiting.rs",
+        "exec/findings/wording.rs",
+        "memory/heap.rs",
+        "memory/names.rs",
+    ];
+    /// Sentences of theirs that the forms cut in other places.
+    const ASSEMBLED: [&str; 3] = [
+        "waits for the lanes that its mask {} names, and {} {}",
+        "the kernel executed {}{}",
+        "{}[-{}]{}, {} byte{} before the start of {}",
+    ];
+
+    #[test]
+    fn every_message_about_a_fault_has_a_form() {
+        let root = workspace::root().unwrap();
+        let place = Regex::new(r"\(\{x\},\{y\},\{z\}\)|\{[^}]*\}").unwrap();
+        let words = faults().words(&root).unwrap();
+        let forms: Vec<_> = words.values().map(|form| place.replace_all(form, "{}").into_owned()).collect();
+        let literal = Regex::new(r#""((?:[^"\\]|\\[^"])*)""#).unwrap();
+        let worded = Regex::new("[a-z] [a-z]+").unwrap();
+        let broken = Regex::new(r"\\\n\s*").unwrap();
+        for file in SOURCES {
+            let text = std::fs::read_to_string(root.join("crates/simt/src").join(file)).unwrap();
+            let (text, _) = text.split_once("#[cfg(test)]").unwrap_or((&text, ""));
+            let code: String = text
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"))
+                .map(|line| format!("{line}\n"))
+                .collect();
+            for found in literal.captures_iter(&code) {
+                let said = broken.replace_all(&found[1], "");
+                let said = place.replace_all(&said, "{}");
+                let is_known = ASSEMBLED.contains(&&*said) || forms.iter().any(|form| form.contains(&*said));
+                assert!(
+                    is_known || !worded.is_match(&said),
+                    "`{file}` says “{said}”, which has no form in `{}`",
+                    faults().path
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_fault_of_a_test_is_said_by_a_form() {
+        let root = workspace::root().unwrap();
+        let script = std::fs::read_to_string(root.join(faults().path)).unwrap();
+        let headline = Regex::new(r"(?m)^error\[[a-z-]+\]: (.*)$").unwrap();
+        let context = Context::full(&Runtime::new().unwrap()).unwrap();
+        let said = |message: &str| {
+            let asked = format!("reductionLab.inWords({})", serde_json::to_string(message).unwrap());
+            context.with(|ctx| ctx.eval::<Option<String>, _>(asked).unwrap())
+        };
+        context.with(|ctx| {
+            ctx.eval::<(), _>(BROWSER).unwrap();
+            ctx.eval::<(), _>(script).unwrap();
+        });
+        let mut seen = 0;
+        for file in workspace::walk(&root.join("crates/simt/tests/fail")).unwrap() {
+            let Some("stderr") = file.extension().and_then(|name| name.to_str()) else { continue };
+            let text = std::fs::read_to_string(&file).unwrap();
+            for found in headline.captures_iter(&text) {
+                assert_eq!(said(&found[1]).as_deref(), Some(&found[1]), "{}", file.display());
+                seen += 1;
+            }
+        }
+        assert!(seen > 100, "{seen} faults of tests are not all");
     }
 
     #[test]
