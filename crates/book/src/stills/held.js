@@ -50,7 +50,7 @@
         const { cases } = JSON.parse(readText("measurements/h200-norms.json"));
         return ["layer_norm", "rms_norm"].map((op) => {
             const timed = cases.find((one) => one.entrant === "champion" && one.contest === "alone" && one.op === op && one.type === "bf16" && one.rows === 4096 && one.cols === COLS);
-            return { file: "ch12-norms", kernel: `block_${op}_t512v4_bf16`, bytes: 2 * COLS, op, us: Math.round(timed.cold_us) };
+            return { file: "ch12-norms", kernel: timed.kernels[0], bytes: 2 * COLS, op, us: Math.round(timed.cold_us) };
         });
     });
 
