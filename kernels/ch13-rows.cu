@@ -577,7 +577,7 @@ template <class Rest> __device__ void add_of(Rest& sum, unsigned int apart) {
     sum.add(low, __shfl_xor_sync(FULL, sum.over, apart));
 }
 
-// Brings the slots of groups of two lanes or more together, positive numbers less negative ones: a sum for each group,
+// Brings the slots of groups of four lanes or more together, positive numbers less negative ones: a sum for each group,
 // from number `waiting` on. `slots` are those of the warp's first thread.
 template <class S, unsigned int BLOCK>
 __device__ void merge_groups(const u64* slots, unsigned int lanes, bool has_carried, Waiting<S>& sums,

@@ -56,6 +56,13 @@ def provenance(tool):
     return {"device": device, "driver": driver, "date": date, "tool": f"{tool} {said.split()[0]}"}
 
 
+def as_text(head, cases):
+    """The record, a case a line."""
+    compact = lambda value: json.dumps(value, separators=(",", ":"))
+    lines = [f'"{name}": {compact(value)},' for name, value in head.items()]
+    return "\n".join(["{", *lines, '"cases": [', ",\n".join("  " + compact(case) for case in cases), "]", "}"])
+
+
 def main(arguments):
     # `<slug>.compute_90.ptx` behind `<slug>.ptx`: where a kernel stands in both, the newer one ran.
     files = sorted((file for file in arguments if file.endswith(".ptx")), key=len)
@@ -75,8 +82,7 @@ def main(arguments):
         with open(file, encoding="utf-8") as ptx:
             entries = [line[len(mark):].split() for line in ptx if line.startswith(mark)]
         kernels |= {name: digest for digest, name in entries if name in names}
-    json.dump({**provenance("ncu"), "kernels": kernels, "cases": cases}, sys.stdout, indent=1)
-    print()
+    print(as_text({**provenance("ncu"), "kernels": kernels}, cases))
 
 
 if __name__ == "__main__":
