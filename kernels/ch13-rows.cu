@@ -473,7 +473,7 @@ template <typename T> struct Work {
     const T* begin = nullptr;
     u64 count = 0, row, elements; // of the part; of the whole row
     u64 meeting = 0;
-    unsigned int lanes, parts = 0; // 0: nothing to do
+    unsigned int lanes = 1, parts = 0; // no parts: nothing to do
 };
 
 // What a warp takes, in units: of rows of one length a batch, one for each group of lanes, or a part of one row; of
@@ -664,9 +664,9 @@ __device__ void exact_rows(Share<T> share, R* out, unsigned int form, u64* state
     Result result; // of the lane's sum, if it has one
     unsigned int waiting = 0;
     unsigned int lanes_before = 0;
-    bool has_work = true, has_carried = false;
-    while (has_work) {
-        has_work = share.next(work);
+    bool has_carried = false;
+    while (true) {
+        bool has_work = share.next(work);
         unsigned int lanes = work.lanes, me = lane % lanes;
         Piece<T> piece(work.begin, has_work && work.parts ? work.count : 0, me, lanes);
         Tile<T, UNROLL> tile;
@@ -695,17 +695,21 @@ __device__ void exact_rows(Share<T> share, R* out, unsigned int form, u64* state
         has_carried = __any_sync(FULL, held.has_carried);
         Result of_group = {work.row, work.elements, work.meeting, work.parts, set};
         __syncwarp();
-        if (!WAIT || lanes <= 2) {
-            if constexpr (!WAIT)
-                if (lanes > 2) merge<S, BLOCK>(slots, threadIdx.x - me, 1, lanes, me, has_carried);
+        bool waits_here = WAIT && lanes > 2;
+        if (!waits_here) {
             result = of_group;
             if (me > 0) result.parts = 0;
-        } else if constexpr (WAIT) {
-            merge_groups<S, BLOCK>(slots + warp * WARP, lanes, has_carried, *waits, waiting);
-            unsigned int group = lane - waiting;
-            of_group = of_group.of_lane(group * lanes % WARP);
-            if (group < WARP / lanes) result = of_group;
-            waiting += WARP / lanes;
+        }
+        if constexpr (WAIT) {
+            if (waits_here) {
+                merge_groups<S, BLOCK>(slots + warp * WARP, lanes, has_carried, *waits, waiting);
+                unsigned int group = lane - waiting;
+                of_group = of_group.of_lane(group * lanes % WARP);
+                if (group < WARP / lanes) result = of_group;
+                waiting += WARP / lanes;
+            }
+        } else if (lanes > 2) {
+            merge<S, BLOCK>(slots, threadIdx.x - me, 1, lanes, me, has_carried);
         }
         lanes_before = lanes;
         __syncwarp();
