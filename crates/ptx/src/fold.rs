@@ -181,7 +181,7 @@ fn entry_of(line: &str) -> Option<&str> {
 
 /// PTX with the lines that each folded one stands for in its place; other PTX is as it is.
 pub fn unfold(text: &str) -> Cow<'_, str> {
-    let mut rows: HashMap<&str, Cow<'_, str>> = HashMap::new();
+    let mut rows: HashMap<&str, Lines<'_>> = HashMap::new();
     let table: Vec<(&str, &str)> = text.trim_end().lines().rev().map_while(row).collect();
     for &(number, row) in table.iter().rev() {
         if let Some(lines) = lines_of(row, &rows) {
@@ -204,9 +204,9 @@ pub fn unfold(text: &str) -> Cow<'_, str> {
             if row(line).is_some() {
                 out.push_str(&text[copied..begin]);
                 copied = end;
-            } else if let Some(row) = rows.get(number).filter(|row| row.matches(HOLE).count() == count(behind)) {
+            } else if let Some(row) = rows.get(number).filter(|row| row.holes == numbers(behind).count()) {
                 out.push_str(&text[copied..begin]);
-                push_row(&mut out, row, entry, behind, &line[used.len()..]);
+                push_row(&mut out, &row.text, entry, behind, &line[used.len()..]);
                 copied = begin + used.len();
             }
         } else if bytes[begin] == b'.' {
@@ -218,20 +218,28 @@ pub fn unfold(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The lines that a row of the table stands for, by the rows above it; of a run that names others, or is too long, none.
-fn lines_of<'t>(row: &'t str, above: &HashMap<&str, Cow<'t, str>>) -> Option<Cow<'t, str>> {
+/// The lines that a row of the table stands for.
+struct Lines<'t> {
+    text: Cow<'t, str>,
+    holes: usize,
+}
+
+/// Those of a row, by the rows above it; of a run that names others, or is too long, none.
+fn lines_of<'t>(row: &'t str, above: &HashMap<&str, Lines<'t>>) -> Option<Lines<'t>> {
     if !row.split(' ').all(is_number) {
-        return (row.matches(NAME).count() < 2).then_some(Cow::Borrowed(row));
+        let lines = Lines { text: Cow::Borrowed(row), holes: row.matches(HOLE).count() };
+        return (row.matches(NAME).count() < 2).then_some(lines);
     }
-    let mut lines = String::new();
+    let (mut lines, mut holes) = (String::new(), 0);
     for number in row.split(' ') {
-        lines.push_str(if lines.is_empty() { "" } else { "\n" });
-        lines.push_str(above.get(number)?);
+        let row = above.get(number)?;
+        lines.extend([if lines.is_empty() { "" } else { "\n" }, &row.text]);
+        holes += row.holes;
         if bytes_max(&lines) > RUN_BYTES_MAX {
             return None;
         }
     }
-    Some(Cow::Owned(lines))
+    Some(Lines { text: Cow::Owned(lines), holes })
 }
 
 /// The most bytes that lines of the table can take where they are used, but for the numbers.
@@ -239,25 +247,25 @@ fn bytes_max(lines: &str) -> usize {
     lines.len() + ROW_BYTES_MAX * lines.matches(NAME).count()
 }
 
-/// Count of the numbers behind a row's.
-fn count(behind: &str) -> usize {
-    behind.split(' ').filter(|number| !number.is_empty()).count()
+/// The numbers behind a row's.
+fn numbers(behind: &str) -> impl Iterator<Item = &str> {
+    behind.split(' ').filter(|number| !number.is_empty())
 }
 
 /// A row as lines of an entry, with the numbers for its holes and the file's own end of a line.
 fn push_row(out: &mut String, row: &str, entry: &str, behind: &str, line_end: &str) {
-    let mut numbers = behind.split(' ').filter(|number| !number.is_empty());
-    let mut rest = row;
-    while let Some(at) = rest.find([NAME, HOLE, '\n']) {
-        out.push_str(&rest[..at]);
-        out.push_str(match rest.as_bytes()[at] {
+    let mut numbers = numbers(behind);
+    let mut copied = 0;
+    for (at, sign) in row.bytes().enumerate().filter(|&(_, sign)| matches!(sign, b'\n' | b'&' | b'#')) {
+        out.push_str(&row[copied..at]);
+        out.push_str(match sign {
             b'\n' => line_end,
             b'&' => entry,
             _ => numbers.next().unwrap_or_default(),
         });
-        rest = &rest[at + 1..];
+        copied = at + 1;
     }
-    out.push_str(rest);
+    out.push_str(&row[copied..]);
 }
 
 /// Number and text of a row of the table, which begins with no digit: behind the number of a row that is used stand others.
