@@ -56,13 +56,19 @@ fn write(path: &Path, text: &str) {
 }
 
 /// PTX with the lines that it has by their number in a table at its end, where `&` is the entry's name and `#` the next of the numbers
-/// behind the row's: `ptx::unfold` in the course, which a package of this crate alone has not.
+/// behind the row's, and numbers alone are a run of rows above: `ptx::unfold` in the course, which a package of this crate alone has
+/// not.
 fn unfolded(text: &str) -> String {
     let number = |word: &str| word.strip_prefix('.').is_some_and(|number| number.parse::<u32>().is_ok());
     let is_row = |(word, row): &(&str, &str)| number(word) && !row.starts_with(|first: char| first.is_ascii_digit());
     let row = |line| str::split_once(line, ' ').filter(is_row);
-    let rows: HashMap<&str, &str> = text.lines().rev().map_while(row).collect();
-    let mut out = String::with_capacity(text.len() * 3);
+    let mut rows: HashMap<&str, String> = HashMap::new();
+    for (word, row) in text.lines().filter_map(row) {
+        let run = || row.split(' ').map(|row| rows[row].as_str()).collect::<Vec<_>>().join("\n");
+        let lines = if row.split(' ').all(number) { run() } else { row.to_owned() };
+        rows.insert(word, lines);
+    }
+    let mut out = String::with_capacity(text.len() * 4);
     let mut entry = "";
     for line in text.lines().filter(|line| row(line).is_none()) {
         if let Some(rest) = line.strip_prefix(".visible .entry ") {

@@ -23,8 +23,9 @@ pub use crate::runner::Arrays;
 
 /// The source tree that this program was built from: where kernels are when the current directory has none.
 pub fn built_root() -> PathBuf {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
-    crates.ancestors().nth(2).unwrap_or(crates).to_path_buf()
+    // This crate's folder, or of the package that has its tests.
+    let built = Path::new(env!("CARGO_MANIFEST_DIR"));
+    built.ancestors().find(|folder| folder.join("kernels").is_dir()).unwrap_or(built).to_path_buf()
 }
 
 /// A device with a chapter's kernels on it.

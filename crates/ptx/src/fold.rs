@@ -1,7 +1,7 @@
 //! Folded PTX: a line that a file says again and again stands once, in a table at the end of the file, and by its number where it
 //! is used. Kernels made from one template have most of their lines in common, and so the source's lines behind them. In a row of
 //! the table `&` is the name of the entry that uses it, and each `#` a number of a register or a label, which stands behind the
-//! row's own where the row is used:
+//! row's own where the row is used. A row may also be a run of rows above it:
 //!
 //! ```text
 //! .visible .entry sum(
@@ -9,12 +9,13 @@
 //! )
 //! {
 //! .1
-//! .2 3 1 2
+//! .10 3 1 2
 //! …
 //! .file 1 "sum.cu"
 //! .1 .loc 1 38 29, inlined_at 1 127 13
 //! .2 add.f32 %f#, %f#, %f#;
 //! .9 .param .u64 &_param_0
+//! .10 .1 .2
 //! ```
 
 use std::borrow::Cow;
@@ -22,8 +23,12 @@ use std::collections::HashMap;
 
 use crate::Index;
 
+mod runs;
+
 /// The longest row of the table, and the longest name in one: a table made by chance shall not make a short text a huge one.
 const ROW_BYTES_MAX: usize = 100;
+/// The longest run of rows, see [`bytes_max`].
+const RUN_BYTES_MAX: usize = 2_000;
 /// Begin of a label that does not say which function of its file it is in, see [`unnumbered`].
 const LABEL: &str = "$L__BB_";
 /// Stands for the entry's name in a row; PTX has it in constant expressions alone, which are never folded.
@@ -31,42 +36,62 @@ const NAME: char = '&';
 /// Stands for a number in a row; PTX has no such sign.
 const HOLE: char = '#';
 
-/// PTX with its repeated lines in a table, the most frequent first; they have to begin without a blank. Text that has a table stays
-/// as it is. [`unfold`] gives back the text, if that ends with a line's end.
+/// PTX with its repeated lines in a table, the most frequent first, and behind them their runs; the lines have to begin without a
+/// blank. Text that has a table stays as it is. [`unfold`] gives back the text, if that ends with a line's end.
 pub fn fold(text: &str) -> String {
-    let mut whole: HashMap<Cow<'_, str>, usize> = HashMap::new();
     let mut entry = "";
-    let mut lines: Vec<(&str, Option<Cow<'_, str>>)> = Vec::new();
+    let mut lines: Vec<(&str, Option<(String, String)>)> = Vec::new();
     for line in text.lines() {
         entry = entry_of(line).unwrap_or(entry);
         if is_number(line.split(' ').next().unwrap_or_default()) {
             return text.to_owned();
         }
-        let row = row_of(line, entry);
-        if let Some(row) = &row {
-            *whole.entry(row.clone()).or_default() += 1;
-        }
-        lines.push((line, row));
+        lines.push((line, row_of(line, entry).map(|row| holed(&row))));
     }
-    // A line has a row of its own, without holes, if that takes less than the numbers behind each use of the shared one.
-    let shared = |row: Cow<'_, str>| {
-        let (holed, numbers) = holed(&row);
-        if whole[&row] * numbers.len() > row.len() + 7 { (row.into_owned(), String::new()) } else { (holed, numbers) }
-    };
-    let lines: Vec<(&str, Option<(String, String)>)> =
-        lines.into_iter().map(|(line, row)| (line, row.map(shared))).collect();
-    let (numbers, table) = table(lines.iter().filter_map(|(_, row)| row.as_ref()).map(|(row, _)| row.as_str()));
-    let mut out = String::with_capacity(text.len());
-    for (line, row) in &lines {
-        let number = row.as_ref().and_then(|(row, behind)| Some([numbers.get(row.as_str())?, behind.as_str()]));
-        out.extend(number.unwrap_or([line, ""]));
+    let rows = table(lines.iter().filter_map(|(_, row)| row.as_ref()).map(|(row, _)| row.as_str()));
+    let numbers: HashMap<&str, usize> = rows.iter().enumerate().map(|(number, &row)| (row, number)).collect();
+    let number = |row: &Option<(String, String)>| row.as_ref().and_then(|(row, _)| numbers.get(row.as_str()).copied());
+    // Rows that follow each other, each such stretch with the numbers of its registers.
+    let mut stretches: Vec<Vec<usize>> = Vec::new();
+    let mut is_within = false;
+    for (_, row) in &lines {
+        match number(row) {
+            Some(number) if is_within => stretches.last_mut().expect("a stretch has begun").push(number),
+            Some(number) => stretches.push(vec![number]),
+            None => {}
+        }
+        is_within = number(row).is_some();
+    }
+    let runs = runs::shared(&mut stretches, &rows);
+    let mut out = String::with_capacity(text.len() / 2);
+    let mut lines = lines.iter().peekable();
+    let mut stretches = stretches.into_iter();
+    while let Some((line, row)) = lines.peek() {
+        if number(row).is_none() {
+            out.extend([line, "\n"]);
+            lines.next();
+            continue;
+        }
+        for used in stretches.next().unwrap_or_default() {
+            out += &format!(".{}", used + 1);
+            let behind = lines.by_ref().take(runs.lines(used)).filter_map(|(_, row)| row.as_ref());
+            out.extend(behind.map(|(_, numbers)| numbers.as_str()));
+            out.push('\n');
+        }
+    }
+    for (i, row) in rows.iter().enumerate() {
+        out += &format!(".{} {row}\n", i + 1);
+    }
+    for (i, run) in runs.rows.iter().enumerate() {
+        out += &format!(".{}", rows.len() + i + 1);
+        out.extend(run.iter().map(|row| format!(" .{}", row + 1)));
         out.push('\n');
     }
-    out + &table
+    out
 }
 
-/// The rows that are worth their place among those that the lines of a file would use: the number of each, and the table.
-fn table<'t>(used: impl Iterator<Item = &'t str>) -> (HashMap<&'t str, String>, String) {
+/// The rows that are worth their place among those that the lines of a file would use, in the order of their numbers.
+fn table<'t>(used: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
     let mut uses: HashMap<&str, usize> = HashMap::new();
     let mut order: Vec<&str> = Vec::new();
     for row in used {
@@ -77,18 +102,16 @@ fn table<'t>(used: impl Iterator<Item = &'t str>) -> (HashMap<&'t str, String>, 
         *count += 1;
     }
     order.sort_by_key(|row| std::cmp::Reverse(uses[row]));
-    let mut numbers: HashMap<&str, String> = HashMap::new();
-    let mut table = String::new();
+    let mut rows: Vec<&str> = Vec::new();
     for row in order {
-        let number = format!(".{}", numbers.len() + 1);
+        let number_bytes = format!(".{}", rows.len() + 1).len();
         // Its uses have to save more than it takes. A number behind one takes a blank, and has no hole in it.
-        let short = number.len() + 2 * row.matches(HOLE).count();
-        if uses[row] * row.len().saturating_sub(short) > number.len() + row.len() + 2 {
-            table.extend([&number, " ", row, "\n"]);
-            numbers.insert(row, number);
+        let short = number_bytes + 2 * row.matches(HOLE).count();
+        if uses[row] * row.len().saturating_sub(short) > number_bytes + row.len() + 2 {
+            rows.push(row);
         }
     }
-    (numbers, table)
+    rows
 }
 
 /// A row with holes for the numbers of its registers and labels, and these, each behind a blank.
@@ -156,14 +179,20 @@ fn entry_of(line: &str) -> Option<&str> {
     Some(if name.len() > ROW_BYTES_MAX { "" } else { name })
 }
 
-/// PTX with each folded line in its place, line for line; other PTX is as it is.
+/// PTX with the lines that each folded one stands for in its place; other PTX is as it is.
 pub fn unfold(text: &str) -> Cow<'_, str> {
-    let rows: HashMap<&str, &str> = text.trim_end().lines().rev().map_while(row).collect();
+    let mut rows: HashMap<&str, Lines<'_>> = HashMap::new();
+    let table: Vec<(&str, &str)> = text.trim_end().lines().rev().map_while(row).collect();
+    for &(number, row) in table.iter().rev() {
+        if let Some(lines) = lines_of(row, &rows) {
+            rows.insert(number, lines);
+        }
+    }
     if rows.is_empty() {
         return Cow::Borrowed(text);
     }
     // Programs load a lesson often: what lies between two numbers is copied in one go.
-    let mut out = String::with_capacity(text.len() * 2);
+    let mut out = String::with_capacity(text.len() * 3);
     let bytes = text.as_bytes();
     let (mut copied, mut begin, mut entry) = (0, 0, "");
     while begin < bytes.len() {
@@ -175,9 +204,9 @@ pub fn unfold(text: &str) -> Cow<'_, str> {
             if row(line).is_some() {
                 out.push_str(&text[copied..begin]);
                 copied = end;
-            } else if let Some(row) = rows.get(number).filter(|row| row.matches(HOLE).count() == count(behind)) {
+            } else if let Some(row) = rows.get(number).filter(|row| row.holes == numbers(behind).count()) {
                 out.push_str(&text[copied..begin]);
-                push_row(&mut out, row, entry, behind);
+                push_row(&mut out, &row.text, entry, behind, &line[used.len()..]);
                 copied = begin + used.len();
             }
         } else if bytes[begin] == b'.' {
@@ -189,33 +218,62 @@ pub fn unfold(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Count of the numbers behind a row's.
-fn count(behind: &str) -> usize {
-    behind.split(' ').filter(|number| !number.is_empty()).count()
+/// The lines that a row of the table stands for.
+struct Lines<'t> {
+    text: Cow<'t, str>,
+    holes: usize,
 }
 
-/// A row as a line of an entry, with the numbers for its holes.
-fn push_row(out: &mut String, row: &str, entry: &str, behind: &str) {
-    let (before, after) = row.split_once(NAME).map_or((row, None), |(before, after)| (before, Some(after)));
-    let mut numbers = behind.split(' ').filter(|number| !number.is_empty());
-    let mut push = |out: &mut String, part: &str| {
-        for (i, text) in part.split(HOLE).enumerate() {
-            out.push_str(if i == 0 { "" } else { numbers.next().unwrap_or_default() });
-            out.push_str(text);
-        }
-    };
-    push(out, before);
-    if let Some(after) = after {
-        out.push_str(entry);
-        push(out, after);
+/// Those of a row, by the rows above it; of a run that names others, or is too long, none.
+fn lines_of<'t>(row: &'t str, above: &HashMap<&str, Lines<'t>>) -> Option<Lines<'t>> {
+    if !row.split(' ').all(is_number) {
+        let lines = Lines { text: Cow::Borrowed(row), holes: row.matches(HOLE).count() };
+        return (row.matches(NAME).count() < 2).then_some(lines);
     }
+    let (mut lines, mut holes) = (String::new(), 0);
+    for number in row.split(' ') {
+        let row = above.get(number)?;
+        lines.extend([if lines.is_empty() { "" } else { "\n" }, &row.text]);
+        holes += row.holes;
+        if bytes_max(&lines) > RUN_BYTES_MAX {
+            return None;
+        }
+    }
+    Some(Lines { text: Cow::Owned(lines), holes })
+}
+
+/// The most bytes that lines of the table can take where they are used, but for the numbers.
+fn bytes_max(lines: &str) -> usize {
+    lines.len() + ROW_BYTES_MAX * lines.matches(NAME).count()
+}
+
+/// The numbers behind a row's.
+fn numbers(behind: &str) -> impl Iterator<Item = &str> {
+    behind.split(' ').filter(|number| !number.is_empty())
+}
+
+/// A row as lines of an entry, with the numbers for its holes and the file's own end of a line.
+fn push_row(out: &mut String, row: &str, entry: &str, behind: &str, line_end: &str) {
+    let mut numbers = numbers(behind);
+    let mut copied = 0;
+    for (at, sign) in row.bytes().enumerate().filter(|&(_, sign)| matches!(sign, b'\n' | b'&' | b'#')) {
+        out.push_str(&row[copied..at]);
+        out.push_str(match sign {
+            b'\n' => line_end,
+            b'&' => entry,
+            _ => numbers.next().unwrap_or_default(),
+        });
+        copied = at + 1;
+    }
+    out.push_str(&row[copied..]);
 }
 
 /// Number and text of a row of the table, which begins with no digit: behind the number of a row that is used stand others.
 fn row(line: &str) -> Option<(&str, &str)> {
     let (number, row) = line.trim_end().split_once(' ')?;
-    let is_row =
-        is_number(number) && row.len() <= ROW_BYTES_MAX && !row.starts_with(|first: char| first.is_ascii_digit());
+    let is_row = is_number(number)
+        && !row.starts_with(|first: char| first.is_ascii_digit())
+        && (row.len() <= ROW_BYTES_MAX || row.split(' ').all(is_number));
     is_row.then_some((number, row))
 }
 
@@ -283,7 +341,7 @@ mod tests {
         }
         assert!(table.contains(" @%p# st.global.u32 [%rd#+4], %r#;\n"), "{folded}");
         let number = table[..table.find(" add.f32 %f#, %f#, %f#;\n").unwrap()].rsplit('\n').next().unwrap();
-        assert_eq!(folded.matches(&format!("\n{number} 98 2 198\n")).count(), 1, "{folded}");
+        assert!(folded.contains(&format!(" {number} ")) && folded.matches(" 98 2 198 ").count() == 1, "{folded}");
         assert!(table.contains(" mov.u32 %r#, %tid.x;\n") && table.contains(" $L__BB_#:\n"), "{folded}");
         for symbol in ["buffer_of_sum", "bra $L_other"] {
             assert!(folded.contains(symbol) && !table.contains(symbol), "{folded}");
@@ -294,8 +352,8 @@ mod tests {
         let windows = folded.replace('\n', "\r\n");
         assert_eq!(unfold(&windows), text.replace('\n', "\r\n"), "a checkout may rewrite line ends");
         assert_eq!(crate::parse("a.ptx", &folded), crate::parse("a.ptx", &text));
-        let error = crate::parse("a.ptx", &folded.replace("\n.2 ", "\n.99 ")).unwrap_err();
-        assert!(error.message.contains("`.2`"), "{error}");
+        let error = crate::parse("a.ptx", &folded.replace("\n.11 1", "\n.99 1")).unwrap_err();
+        assert!(error.message.contains("`.99`"), "{error}");
     }
 
     #[test]
@@ -305,7 +363,8 @@ mod tests {
         let index = Index::new(&folded);
         assert_eq!(index.entries(&folded), ["a", "b", "sum", "d", "e"]);
         let alone = Index::new(&text).alone(&text, "sum").unwrap();
-        assert_eq!(unfold(&index.alone(&folded, "sum").unwrap()).trim_end(), alone);
+        let lines = |text: &str| text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(lines(&unfold(&index.alone(&folded, "sum").unwrap())), lines(&alone));
         let full = index.for_driver(&folded, "sum").unwrap();
         assert!(full.contains("\n.loc 1 5 5, function_name $n, inlined_at 1 9 1\n@%p1 st"), "{full}");
         assert!(full.contains("\n$n:\n") && full.contains("[sum_param_0]"), "{full}");
@@ -316,21 +375,41 @@ mod tests {
 
     #[test]
     fn a_short_table_makes_no_huge_text() {
-        let folded = format!(".visible .entry {0}()\n{{\n.1\n}}\n.1 {1}\n", "a".repeat(99), "&".repeat(99));
+        let folded = format!(".visible .entry {0}()\n{{\n.1\n}}\n.1 &{1}\n", "a".repeat(99), "b".repeat(98));
         assert!(unfold(&folded).len() < 400);
         let folded = folded.replace('a', "aa");
-        assert!(unfold(&folded).contains("{\n&&"), "a long name stands in no row");
+        assert!(unfold(&folded).contains("{\nb"), "a long name stands in no row");
+        assert_eq!(unfold(".1\n.1 && \n"), ".1\n.1 && \n", "nor one twice");
     }
 
     #[test]
-    fn what_stands_often_has_a_row_without_holes() {
-        let often = "add.s64 %rd1, %rd2, %rd3;\n".repeat(20);
-        let seldom: String = (0..20).map(|n| format!("add.s64 %rd{n}, %rd2, %rd{n};\n")).collect();
-        let text = often + &seldom;
+    fn lines_that_follow_each_other_often_are_a_run() {
+        let block = |n: usize| {
+            format!(
+                "ld.shared.f32 %f{n}, [%r{n}];\n.loc 1 7 5\nadd.f32 %f{n}, %f{n}, %f2;\nst.shared.f32 [%r{n}], %f{n};\n\
+                 {}",
+                if n.is_multiple_of(2) { "bar.sync 0;\n" } else { "// {\n" }
+            )
+        };
+        let text: String = (10..40).map(block).collect();
         let folded = fold(&text);
-        assert_eq!(folded.matches(".1\n").count(), 20, "{folded}");
-        assert!(folded.contains("\n.2 19 2 19\n") && folded.contains("\n.2 add.s64 %rd#, %rd#, %rd#;\n"), "{folded}");
+        let run = folded.lines().find(|line| line.matches(" .").count() == 9).expect("a run of nine lines");
+        let (number, _) = run.split_once(' ').unwrap();
+        let used = format!("\n{number} 12 12 12 12 2 12 12 13 13 13 13 2 13 13\n// {{\n");
+        assert!(folded.contains(&used), "{folded}");
         assert_eq!(unfold(&folded), text);
+        assert_eq!(unfold(&folded.replace('\n', "\r\n")), text.replace('\n', "\r\n"));
+        assert!(folded.len() * 3 < text.len(), "{folded}");
+    }
+
+    #[test]
+    fn a_run_of_rows_below_it_or_of_too_many_is_no_row() {
+        for run in [".2", ".3 .1", ".1 ".repeat(400).trim_end()] {
+            let text = format!("ret;\n.2\n.1 exit;\n.2 {run}\n.3 exit;\n");
+            assert_eq!(unfold(&text), "ret;\n.2\n", "{run}");
+        }
+        let doubled: String = (2..40).map(|n| format!(".{n} .{0} .{0}\n", n - 1)).collect();
+        assert!(unfold(&format!(".39\n.9\n.1 {}\n{doubled}", "a".repeat(99))).len() < 2 * RUN_BYTES_MAX);
     }
 
     #[test]

@@ -24,6 +24,8 @@ struct Item {
     kind: Kind,
     name: Range<usize>,
     span: Range<usize>,
+    /// Ends of lines before the span, and before its end.
+    lines: Range<usize>,
 }
 
 /// Places of all definitions of a PTX file.
@@ -39,8 +41,14 @@ impl Index {
     /// no error: the parser says what is wrong with it.
     pub fn new(text: &str) -> Index {
         let mut items = Vec::new();
-        let mut at = 0;
-        while let Some(item) = item(text, at) {
+        let (mut at, mut counted, mut lines) = (0, 0, 0);
+        let mut lines_before = |end: usize| {
+            lines += text.as_bytes()[counted..end].iter().filter(|&&byte| byte == b'\n').count();
+            counted = end;
+            lines
+        };
+        while let Some(mut item) = item(text, at) {
+            item.lines = lines_before(item.span.start)..lines_before(item.span.end);
             at = item.span.end.max(at + 1);
             items.push(item);
         }
@@ -80,21 +88,16 @@ impl Index {
     /// [`Index::alone`] for several entries; a name without an entry adds nothing.
     pub fn only(&self, text: &str, entries: &[&str]) -> String {
         let kept = self.needed(text, entries);
-        let mut out = String::new();
-        let mut end = 0;
-        let lines = |out: &mut String, left: &str| {
-            out.push_str(&"\n".repeat(left.bytes().filter(|&byte| byte == b'\n').count()));
-        };
+        let (mut out, mut lines) = (String::new(), 0);
         for (item, kept) in self.items.iter().zip(kept) {
-            lines(&mut out, &text[end..item.span.start]);
-            let own = &text[item.span.clone()];
             if kept || item.kind == Kind::Directive {
-                out.push_str(own);
-            } else {
-                lines(&mut out, own);
+                out.extend(std::iter::repeat_n('\n', item.lines.start - lines));
+                out.push_str(&text[item.span.clone()]);
+                lines = item.lines.end;
             }
-            end = item.span.end;
         }
+        let end = self.items.last().map_or(0, |item| item.lines.end);
+        out.extend(std::iter::repeat_n('\n', end - lines));
         out
     }
 
@@ -167,7 +170,7 @@ fn item(text: &str, at: usize) -> Option<Item> {
     let first = word_at(text, begin);
     if matches!(first, ".version" | ".target" | ".address_size" | ".file") || is_number(first) {
         let end = text[begin..].find('\n').map_or(text.len(), |line| begin + line);
-        return Some(Item { kind: Kind::Directive, name: 0..0, span: begin..end });
+        return Some(Item { kind: Kind::Directive, name: 0..0, span: begin..end, lines: 0..0 });
     }
     let mut kind = Kind::Other;
     let mut name = 0..0;
@@ -203,7 +206,7 @@ fn item(text: &str, at: usize) -> Option<Item> {
             },
         }
     }
-    Some(Item { kind, name, span: begin..at.min(text.len()) })
+    Some(Item { kind, name, span: begin..at.min(text.len()), lines: 0..0 })
 }
 
 /// The first byte from `at` on that is neither white space nor in a comment.
