@@ -68,7 +68,8 @@ pub fn accuracy(table: &ContestTable, root: &Path) -> Result<Vec<(String, String
             Some(cases) => [beside(&cases), others(&cases, table), ladder(&cases, table), source(cases.0, &stale)],
         };
         let names = ["clock.md", "clock-others.md", "clock-ladder.md", "clock-source.md"];
-        let files = names.into_iter().zip(texts).chain([("clock.svg", chart)]);
+        let others = [("clock-card.md", other_card(table, root)?), ("clock.svg", chart)];
+        let files = names.into_iter().zip(texts).chain(others);
         Ok(files.map(|(name, text)| (name.to_owned(), text)).collect())
     })
 }
@@ -132,6 +133,13 @@ fn ladder(cases: &Cases<'_>, table: &ContestTable) -> String {
         ]);
     }
     if sheet.is_empty() { unmeasured("the rungs") } else { sheet.markdown() }
+}
+
+/// The table in the open of the other card, and its source.
+fn other_card(table: &ContestTable, root: &Path) -> Result<String> {
+    let record = table.other_record().map_or(Ok(None), |name| load(root, &name))?;
+    let Some(record) = record else { return Ok(unmeasured("another card")) };
+    Ok(format!("{}\n{}\n", beside(&Cases(&record)), source(&record, &record.stale(root)?)))
 }
 
 /// The card, the day and the libraries, and why the figures are of other kernels, if they are.

@@ -39,6 +39,9 @@ pub struct ContestTable {
     /// The card of the record that the page shows, as in the name of its file.
     #[serde(default = "books")]
     card: String,
+    /// Another card with a record, which stands beside.
+    #[serde(default)]
+    pub other_card: Option<String>,
     /// Rows and columns; empty for arrays.
     #[serde(default)]
     pub shapes: Vec<(u64, u64)>,
@@ -161,6 +164,11 @@ impl ContestTable {
     /// Name of the record that the page shows, without the ending: `h200-norms`.
     pub fn record(&self) -> String {
         format!("{}-{}", self.card, self.name)
+    }
+
+    /// Name of the other card's record.
+    pub fn other_record(&self) -> Option<String> {
+        self.other_card.as_ref().map(|card| format!("{card}-{}", self.name))
     }
 
     /// Each operation and type once, in the order in which they are measured.
