@@ -60,7 +60,7 @@ into() {
     tail -n 2 "$file"
 }
 on_gpu=(env REDUCTION_ON_GPU=1)
-own=("$bin/library" --test-threads=1 families:: axes:: many:: offsets:: loss:: masked:: normalise:: quantised:: exact:: gpu::)
+own=("$bin/library" --test-threads=1 families:: axes:: many:: offsets:: loss:: masked:: normalise:: quantised:: exact:: exact_rows:: gpu::)
 
 use_toolkit
 
