@@ -59,19 +59,28 @@ impl<'r> Cases<'r> {
 /// # Errors
 /// A record that cannot be read, a chart that cannot be drawn.
 pub fn accuracy(table: &ContestTable, root: &Path) -> Result<Vec<(String, String)>> {
-    let record = load(root, &table.record())?;
-    let stale = record.as_ref().map_or(Ok(Vec::new()), |record| record.stale(root))?;
-    marked(record.as_ref(), |record| {
+    let [record, other] =
+        [Some(table.record()), table.other_record()].map(|name| name.map_or(Ok(None), |name| load(root, &name)));
+    let (record, other) = (record?, other?);
+    let stale = |record: &Option<Measurement>| record.as_ref().map_or(Ok(Vec::new()), |record| record.stale(root));
+    let (of_record, of_other) = (stale(&record)?, stale(&other)?);
+    let mut files = marked(record.as_ref(), |record| {
         let chart = ratios(record).svg()?;
         let texts = match record.map(Cases) {
             None => ["", "-others", "-ladder", "-source"].map(|_| unmeasured("exact sums")),
-            Some(cases) => [beside(&cases), others(&cases, table), ladder(&cases, table), source(cases.0, &stale)],
+            Some(cases) => [beside(&cases), others(&cases, table), ladder(&cases, table), source(cases.0, &of_record)],
         };
         let names = ["clock.md", "clock-others.md", "clock-ladder.md", "clock-source.md"];
-        let others = [("clock-card.md", other_card(table, root)?), ("clock.svg", chart)];
-        let files = names.into_iter().zip(texts).chain(others);
+        let files = names.into_iter().zip(texts).chain([("clock.svg", chart)]);
         Ok(files.map(|(name, text)| (name.to_owned(), text)).collect())
-    })
+    })?;
+    files.extend(marked(other.as_ref(), |record| {
+        let text = record.map_or(unmeasured("another card"), |record| {
+            format!("{}\n{}\n", beside(&Cases(record)), source(record, &of_other))
+        });
+        Ok(vec![("clock-card.md".to_owned(), text)])
+    })?);
+    Ok(files)
 }
 
 /// Exact sums by size: their time, over that of the fastest sum that rounds, and of CUB's reproducible one.
@@ -133,13 +142,6 @@ fn ladder(cases: &Cases<'_>, table: &ContestTable) -> String {
         ]);
     }
     if sheet.is_empty() { unmeasured("the rungs") } else { sheet.markdown() }
-}
-
-/// The table in the open of the other card, and its source.
-fn other_card(table: &ContestTable, root: &Path) -> Result<String> {
-    let record = table.other_record().map_or(Ok(None), |name| load(root, &name))?;
-    let Some(record) = record else { return Ok(unmeasured("another card")) };
-    Ok(format!("{}\n{}\n", beside(&Cases(&record)), source(&record, &record.stale(root)?)))
 }
 
 /// The card, the day and the libraries, and why the figures are of other kernels, if they are.

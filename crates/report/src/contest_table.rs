@@ -163,12 +163,16 @@ impl ContestTable {
 
     /// Name of the record that the page shows, without the ending: `h200-norms`.
     pub fn record(&self) -> String {
-        format!("{}-{}", self.card, self.name)
+        self.record_of(&self.card)
     }
 
     /// Name of the other card's record.
     pub fn other_record(&self) -> Option<String> {
-        self.other_card.as_ref().map(|card| format!("{card}-{}", self.name))
+        self.other_card.as_ref().map(|card| self.record_of(card))
+    }
+
+    fn record_of(&self, card: &str) -> String {
+        format!("{card}-{}", self.name)
     }
 
     /// Each operation and type once, in the order in which they are measured.
