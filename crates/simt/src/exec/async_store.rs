@@ -1,6 +1,6 @@
 //! `st.async`: stores into the shared memory of a block of the cluster, its own or another, that a barrier object there counts.
 //!
-//! Like an asynchronous copy such a store is carried out where it starts, and nobody may touch its words before the phase of the
+//! Like an asynchronous copy such a store is carried out where it starts, and no thread may touch its words before the phase of the
 //! barrier object that counts it is over: until a thread has seen that, every access of it to them, also of the thread that
 //! stores, is a race (`race::flights`). The store itself comes behind all that its thread has done, so it races with reads of
 //! what was there before unless those are ordered before it.
@@ -9,7 +9,7 @@
 //! where PTX promises that of the stored values alone, so a race with another access of that thread may be missed. Stores of one
 //! instruction to one place are not told apart, and an undefined value counts as used where it is stored.
 //!
-//! Counters: a request of a store, and no pass through banks, of the block's own memory neither. That is what `remote` counts of
+//! Counters: a request of a store, and no pass through banks, even where it stays in its own block. That is what `remote` counts of
 //! lanes that leave the block; what an H200 counts for `st.async` has not been recorded.
 
 use super::Machine;

@@ -13,7 +13,9 @@ const WAIT_FOR_STORE: &str = "wait for the phase of the barrier object that coun
 const READ_BEFORE_STORE: &str = "let every thread that reads there do so before the store: `cluster.sync()` in between, or two places in turns, \
     each thread that sends its own values coming behind the readers of its warp or block (`__syncwarp()`, `__syncthreads()`): a shuffle orders \
     nothing";
-const ONE_BLOCK: &str = "make both addresses by `mapa` with the same rank: a barrier object counts what is stored into its own block's memory";
+const COUNTED_ELSEWHERE: &str = "a barrier object counts what is stored into its own block's memory, and PTX leaves open what becomes of a \
+    store that one of another block is to count";
+const ONE_BLOCK: &str = "make both addresses by `mapa` with the same rank";
 const WAIT_FOR_COPY: &str = "wait for the copy in the thread that started it (`__pipeline_wait_prior(0)`, `cuda::pipeline`'s \
     `consumer_wait()`, `cg::wait`), and then put `__syncthreads()` before other threads touch its destination";
 const CLUSTER_SYNC: &str = "put `cluster.sync()` between them: the threads are in two blocks of a cluster, which `__syncthreads()` does not order";
@@ -90,6 +92,7 @@ impl Finding {
             Detail::Race { hazard, .. } | Detail::GlobalRace { hazard, .. } => hazard,
             Detail::Exited { .. } => return Some(EXITED),
             Detail::NotResident { .. } => return Some(NOT_RESIDENT),
+            Detail::CountedElsewhere { .. } => return Some(COUNTED_ELSEWHERE),
             _ => return None,
         };
         match hazard {

@@ -204,7 +204,15 @@ impl Finding {
         match &self.detail {
             Detail::Race { hazard, address, owner } => {
                 let of_block = owner.map_or(String::new(), |[x, y, z]| format!(" of block ({x},{y},{z})"));
-                sentence(*hazard, &format!("{}{of_block}", names.shared(*address, self.width(names))), None, None)
+                let what = format!("{}{of_block}", names.shared(*address, self.width(names)));
+                let opcode = self.other.and_then(|other| names.kernel_of(&other).code.insts.get(other.pc as usize));
+                match opcode.map(|inst| inst.op) {
+                    Some(Op::StoreAsync(_)) if matches!(hazard, Hazard::ReadOfCopy | Hazard::WriteOverCopy) => {
+                        let action = if *hazard == Hazard::ReadOfCopy { "reads" } else { "writes" };
+                        format!("{action} {what} while a store that it did not wait for may still be writing it")
+                    }
+                    _ => sentence(*hazard, &what, None, None),
+                }
             }
             Detail::GlobalRace { hazard, address } => {
                 sentence(*hazard, &names.memory.describe(*address), self.other_device(), self.other_launch())
