@@ -12,7 +12,7 @@ use std::sync::Arc;
 use ptx::Loc;
 
 pub use access::{AtomOp, AtomicOp, MachineOp, MemOp, Order, Scope, Target, Width};
-pub use copy::{BulkCopy, BulkStore, CopyCode, MbarrierAct, MbarrierOp, Place};
+pub use copy::{AsyncStore, BulkCopy, BulkStore, CopyCode, MbarrierAct, MbarrierOp, Place};
 pub use op::{Combine, FloatMode, Op, Reduction, ReduxOp, ShuffleMode, StackAct, VoteMode};
 pub(crate) use op::{Counted, Operand, Role, operands, reads, writes};
 
@@ -334,6 +334,8 @@ pub struct Code {
     pub bulk_copies: Vec<BulkCopy>,
     #[allow(missing_docs)]
     pub bulk_stores: Vec<BulkStore>,
+    #[allow(missing_docs)]
+    pub async_stores: Vec<AsyncStore>,
     /// Targets of indexed branches.
     pub tables: Vec<Vec<u32>>,
     /// Set if the depth of calls is unknown before they run, because of recursion or an indirect call.

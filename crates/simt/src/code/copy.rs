@@ -54,6 +54,17 @@ pub struct BulkStore {
     pub reduction: Option<AtomOp>,
 }
 
+/// One `st.async`, into the shared memory of a block of the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AsyncStore {
+    /// In shared memory.
+    pub to: Place,
+    /// The barrier object that counts the bytes.
+    pub object: Place,
+    /// Rows with the elements that each lane stores; [`super::NONE`] behind the last.
+    pub values: [Reg; 4],
+}
+
 /// Operation on a barrier object (`mbarrier`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MbarrierAct {
@@ -95,6 +106,8 @@ pub struct MbarrierOp {
     pub act: MbarrierAct,
     /// The address is generic.
     pub generic: bool,
+    /// `.shared::cluster`: the object may be that of another block of the cluster.
+    pub is_remote: bool,
     /// It releases or acquires: not `.relaxed`.
     pub ordered: bool,
 }

@@ -206,6 +206,8 @@ pub enum Op {
     CopyBulk,
     /// `cp.async.bulk`, `cp.reduce.async.bulk` to global memory: as `Code::bulk_stores[imm]` says.
     StoreBulk,
+    /// `st.async`: elements as the operation has them, the rest as `Code::async_stores[imm]` says.
+    StoreAsync(MemOp),
     /// `cp.async.bulk.commit_group`
     BulkCommit,
     /// `cp.async.bulk.wait_group imm`; `e` is 1 with `.read`.
@@ -282,7 +284,7 @@ pub(crate) fn operands(code: &Code, inst: &Inst) -> Vec<Operand> {
         Op::Load(_) | Op::Store(_) | Op::LoadFrame(_) | Op::StoreFrame(_) | Op::Atomic(_) => {
             none.access_operands(code, inst)
         }
-        Op::CopyAsync | Op::CopyBulk | Op::StoreBulk => none.copy_operands(code, inst),
+        Op::CopyAsync | Op::CopyBulk | Op::StoreBulk | Op::StoreAsync(_) => none.copy_operands(code, inst),
         _ => none.row_operands(code, inst),
     };
     all.add(Role::Guard, Row::P, inst.guard.predicate).0
@@ -413,6 +415,10 @@ impl Operands {
                 let copy = code.bulk_copies.get(index);
                 copy.map(|copy| located(self, &[copy.to, copy.from, copy.object]).of(W, copy.bytes))
             }
+            Op::StoreAsync(op) => code.async_stores.get(index).map(|store| {
+                let values = store.values.into_iter();
+                values.fold(located(self, &[store.to, store.object]), |all, reg| all.of(wide(op.width.wide), reg))
+            }),
             _ => {
                 let copy = code.bulk_stores.get(index);
                 copy.map(|copy| located(self, &[copy.to, copy.from]).of(W, copy.bytes))
@@ -461,7 +467,7 @@ impl Op {
             Op::Barrier | Op::BarrierArrive | Op::BarrierReduce(_) => Counted::Barrier,
             Op::Shuffle(_) => Counted::Shuffle,
             Op::Load(_) | Op::Matrix { stores: false, .. } => Counted::Load,
-            Op::Store(_) | Op::Matrix { stores: true, .. } => Counted::Store,
+            Op::Store(_) | Op::StoreAsync(_) | Op::Matrix { stores: true, .. } => Counted::Store,
             Op::Atomic(_) => Counted::Atomic,
             Op::CopyAsync => Counted::Copy,
             _ => Counted::Plain,
@@ -473,7 +479,7 @@ impl Op {
         match self {
             // Only the call of `printf` reads memory itself.
             Op::Load(_) | Op::Call | Op::Matrix { stores: false, .. } => "reads",
-            Op::Store(_) | Op::Matrix { stores: true, .. } => "writes",
+            Op::Store(_) | Op::StoreAsync(_) | Op::Matrix { stores: true, .. } => "writes",
             Op::Atomic(_) | Op::Mbarrier(_) => "updates",
             Op::CopyAsync | Op::CopyBulk | Op::StoreBulk => "fills",
             Op::PrefetchBulk => "prefetches",

@@ -8,7 +8,6 @@ use super::barrier::{Barriers, open_cluster_barrier};
 use super::bulk_store::BulkGroups;
 use super::carried::Carried;
 use super::copy::Copies;
-use super::mbarrier::Sides;
 use super::team::{Shared, Team};
 use super::turns::{Random, device_bits};
 use super::warp::{FULL, State, Warp};
@@ -52,10 +51,9 @@ pub(super) struct Environment {
     /// Undefined values that it has left in global memory.
     pub(super) carried: Carried,
     pub(super) barriers: Barriers,
-    /// Asynchronous copies, by warp, and barrier objects, as the race check sees them.
+    /// Asynchronous copies, by warp, as the race check sees them.
     pub(super) copies: Vec<Copies>,
     pub(super) bulk_groups: Vec<BulkGroups>,
-    pub(super) mbarriers: Sides,
     /// Index of its launch among those that run together, and the device that runs it.
     pub(super) launch: u32,
     pub(super) device: u32,
@@ -120,11 +118,18 @@ impl Environment {
     /// Returns the race check's shadow of the shared memory of the block of this rank (`None`: this one), and the clock.
     #[inline(always)]
     pub(super) fn shadow_of(&mut self, rank: Option<u32>) -> (Option<&mut Shadow>, Option<&mut Clocks>) {
+        let (shared, clocks) = self.shared_and_clocks(rank);
+        (shared.and_then(|shared| shared.shadow.as_mut()), clocks)
+    }
+
+    /// Returns the shared memory of the block of this rank (`None`: this one), and the race check's clock.
+    #[inline(always)]
+    pub(super) fn shared_and_clocks(&mut self, rank: Option<u32>) -> (Option<&mut Shared>, Option<&mut Clocks>) {
         let shared = match rank.filter(|&rank| rank != self.rank) {
             None => Some(&mut self.shared),
             Some(rank) => self.team.peers.get_mut(rank as usize).and_then(Option::as_mut),
         };
-        (shared.and_then(|shared| shared.shadow.as_mut()), self.team.clocks.as_mut())
+        (shared, self.team.clocks.as_mut())
     }
 }
 
@@ -158,7 +163,6 @@ impl Block {
                 barriers: Barriers::default(),
                 copies: Vec::new(),
                 bulk_groups: Vec::new(),
-                mbarriers: Sides::new(),
                 launch: context.grid as u32,
                 device: context.launch.device,
                 lets_next: false,
@@ -200,7 +204,7 @@ impl Block {
         self.env.shared.carried.clear();
         self.env.copies.clear();
         self.env.bulk_groups.clear();
-        self.env.mbarriers.clear();
+        self.env.shared.mbarriers.clear();
         (self.env.lets_next, self.env.breaks_off) = (false, false);
         if let Some(shadow) = &mut self.env.shared.shadow {
             shadow.forget_copies();

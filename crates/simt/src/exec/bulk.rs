@@ -8,8 +8,9 @@ use super::Machine;
 use super::copy::{Flying, PLAIN_READ, places};
 use super::findings::Detail;
 use super::issue::{Access, Issue, Place};
+use super::mbarrier::{COMPLETE_BYTES, ObjectPlace};
 use super::team::block_and_offset;
-use crate::code::{BulkCopy, MbarrierAct, MbarrierOp, Target};
+use crate::code::{BulkCopy, Target};
 use crate::fault::Code;
 use crate::masks::{filter, lanes};
 use crate::race::{self, Strength};
@@ -101,12 +102,12 @@ impl Machine<'_> {
         let env = &mut *issue.env;
         if let (Some(shadow), Some(clocks)) = (&mut env.shared.shadow, &mut env.team.clocks) {
             let id = shadow.begin_copy(clocks, access, &mut self.races);
-            env.mbarriers.entry(object).or_default().copies.push(Flying::for_lane(id, access));
+            env.shared.mbarriers.entry(object).or_default().copies.push(Flying::for_lane(id, access));
             self.take_races(issue, None);
         }
+        let object = ObjectPlace { owner: None, at: object };
         issue.env.arrive_at(issue.warp, lane, object, true);
-        let op = MbarrierOp { act: MbarrierAct::CompleteBytes, generic: false, ordered: true };
-        self.on_object(issue, op, lane, object, copy.bytes);
+        self.on_object(issue, COMPLETE_BYTES, lane, object, copy.bytes);
     }
 
     /// `cp.async.bulk.prefetch`: a hint like other prefetches, to wherever it goes, but one that PTX leaves undefined unless

@@ -221,8 +221,14 @@ impl Unit {
     }
 
     /// Reports that no thread is left that could let it go on.
-    pub(super) fn stuck(&self, machine: &mut Machine<'_>) {
-        for block in self.blocks.iter().filter(|block| !block.is_done()) {
+    pub(super) fn stuck(&mut self, machine: &mut Machine<'_>) {
+        for rank in 0..self.blocks.len() {
+            if self.blocks[rank].is_done() {
+                continue;
+            }
+            // What it waits for may lie in its shared memory.
+            self.hand_over(rank);
+            let block = &self.blocks[rank];
             machine.findings.stuck(machine.context, &block.env, &block.warps);
         }
     }

@@ -241,9 +241,9 @@ impl Machine<'_> {
         let mut landed: Vec<Flying> = copies.flying.iter_mut().map(over).collect();
         copies.flying.retain(|flying| flying.mask != 0);
         // A copy that a barrier object waits for as well is over for the thread that waited here.
-        let handed_over = env.mbarriers.values_mut().flat_map(|side| side.copies.iter_mut());
+        let handed_over = env.shared.mbarriers.values_mut().flat_map(|side| side.copies.iter_mut());
         landed.extend(handed_over.filter(|flying| flying.warp == unit_warp).map(over));
-        env.mbarriers.values_mut().for_each(|side| side.copies.retain(|flying| flying.mask != 0));
+        env.shared.mbarriers.values_mut().for_each(|side| side.copies.retain(|flying| flying.mask != 0));
         env.learn_of_own(unit_warp, over);
         let (Some(shadow), Some(clocks)) = (&mut env.shared.shadow, &mut env.team.clocks) else { return };
         for flying in landed.iter().filter(|flying| flying.mask != 0) {
@@ -255,13 +255,13 @@ impl Machine<'_> {
 
 pub(super) const PLAIN_READ: Strength =
     Strength { order: Order::Weak, scope: Scope::Cta, act: Act::Read, is_atomic: false, reads: true };
-const PLAIN_WRITE: Strength = Strength { act: Act::Write, reads: false, ..PLAIN_READ };
+pub(super) const PLAIN_WRITE: Strength = Strength { act: Act::Write, reads: false, ..PLAIN_READ };
 
 impl Environment {
     /// The lanes that wait here know of what barrier objects have counted of their own copies.
     fn learn_of_own(&mut self, unit_warp: u32, over: impl Fn(&mut Flying) -> Flying) {
         let Some(clocks) = &mut self.team.clocks else { return };
-        for (&at, side) in &mut self.mbarriers {
+        for (&at, side) in &mut self.shared.mbarriers {
             for (flying, tick) in side.landed.iter_mut().filter(|(flying, _)| flying.warp == unit_warp) {
                 let mask = over(&mut flying.clone()).mask;
                 let mut known = Arrivals::default();

@@ -80,6 +80,11 @@ pub(super) enum Detail {
         size: u32,
         ended: Option<[u32; 3]>,
     },
+    /// An asynchronous store to one block of the cluster that a barrier object of another counts.
+    CountedElsewhere {
+        rank: u32,
+        counts: u32,
+    },
     Barrier,
     /// A barrier has opened without so many threads, which have exited.
     Exited {
@@ -470,15 +475,10 @@ impl Finding {
             Detail::Race { .. } | Detail::GlobalRace { .. } => {
                 (action(&self.at), self.other.as_ref().map_or("", action), self.race_sentence(names))
             }
-            Detail::NoBlock { ended: Some([x, y, z]), .. } => {
+            Detail::NoBlock { .. } | Detail::CountedElsewhere { .. } | Detail::CopyAway => {
                 let action = action(&self.at);
-                (action, "", format!("{action} shared memory of block ({x},{y},{z}) of its cluster, which has ended"))
+                (action, "", self.cluster_sentence(action))
             }
-            Detail::NoBlock { rank, size, ended: None } => {
-                let action = action(&self.at);
-                (action, "", format!("{action} shared memory of block {rank} of its cluster, which has {size}"))
-            }
-            Detail::CopyAway => ("fills", "", "copies asynchronously into the shared memory of another block".into()),
             Detail::Mask { .. } | Detail::Masks { .. } => ("executes", "", self.mask_sentence()),
             Detail::Lane => ("reads", "", "shuffles a value from a lane that takes no part in the shuffle".into()),
             Detail::Budget { .. } | Detail::LaunchBudget { .. } => ("executes", "", self.budget_sentence()),

@@ -7,6 +7,10 @@
 //! bits 20..40  threads that have still to arrive      bit  62      parity of the phase        bit 63  it has been made
 //! ```
 //!
+//! Other blocks of the cluster change an object where it lies: they arrive (`.shared::cluster`), and `async_store` counts what it
+//! stores. The scope of a release or of a wait is not asked: one of the block alone is taken to order threads of two blocks too,
+//! as the usual `mbarrier.try_wait` without a scope is on the hardware, so a race for want of `.cluster` is missed.
+//!
 //! The state returned by an arrival is the word before it. A lane that finds a phase not over ends its turn, so that others run;
 //! if it asks in a loop that nothing else keeps going, it is put aside like any lane that spins.
 
@@ -18,7 +22,8 @@ use super::block::Environment;
 use super::copy::{Flying, PLAIN_READ};
 use super::findings::Detail;
 use super::issue::{Access, Issue, Place};
-use super::team::{mapped, unit_warp};
+use super::remote::by_name;
+use super::team::{Shared, mapped, unit_warp};
 use super::warp::Warp;
 use crate::code::{MbarrierAct, MbarrierOp};
 use crate::fault::Code;
@@ -88,11 +93,28 @@ pub(super) struct Side {
 /// Records by offset in shared memory.
 pub(super) type Sides = HashMap<u32, Side>;
 
+/// A barrier object's place.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ObjectPlace {
+    /// The rank of the block that has it; `None` for the one that executes.
+    pub(super) owner: Option<u32>,
+    /// Its offset there.
+    pub(super) at: u32,
+}
+
+/// What an asynchronous copy or store does to its object when it is over.
+pub(super) const COMPLETE_BYTES: MbarrierOp =
+    MbarrierOp { act: MbarrierAct::CompleteBytes, generic: false, is_remote: false, ordered: true };
+
 impl Machine<'_> {
     /// `mbarrier`, `cp.async.mbarrier.arrive`. True if a lane asked for the end of a phase that is not over.
     #[inline(never)]
     pub(super) fn mbarrier(&mut self, mut issue: Issue<'_>, op: MbarrierOp) -> bool {
         let issue = &mut issue;
+        if op.is_remote {
+            self.arrive_remote(issue, op);
+            return false;
+        }
         let (inst, active) = (issue.inst, issue.active);
         let base = if op.generic { SHARED_BASE } else { 0 };
         let at = issue.addresses().map(|at| at.wrapping_sub(base));
@@ -100,7 +122,7 @@ impl Machine<'_> {
         let at = at.map(|at| at as u32);
         let numbers = issue.warp.w.get(usize::from(inst.b)).map_or([0; 32], |row| row.0);
         let states = issue.warp.d.get(usize::from(inst.c)).map_or([0; 32], |row| row.0);
-        self.watch_object(issue, op, mask, &at, &numbers);
+        self.watch_object(issue, op, mask, None, &at, &numbers);
         let Issue { env, warp, .. } = issue;
         if let MbarrierAct::Test { parity, .. } = op.act {
             let over = filter(mask, |lane| {
@@ -118,7 +140,10 @@ impl Machine<'_> {
                 (MbarrierAct::Init, _) => env.make_object(at[lane], numbers[lane]),
                 (MbarrierAct::Invalidate, _) => env.unmake_object(at[lane]),
                 (_, None) => before[lane],
-                (_, Some(object)) => env.change_object(warp, lane, at[lane], op, object, numbers[lane]),
+                (_, Some(object)) => {
+                    let place = ObjectPlace { owner: None, at: at[lane] };
+                    env.change_object(warp, lane, place, op, object, numbers[lane])
+                }
             };
             self.changes += u64::from(word != before[lane]);
             env.shared.store(at[lane], BYTES, word);
@@ -129,25 +154,54 @@ impl Machine<'_> {
         false
     }
 
-    /// Carries out a lane's operation on an object that belongs to another instruction.
-    pub(super) fn on_object(&mut self, issue: &mut Issue<'_>, op: MbarrierOp, lane: usize, at: u32, number: u32) {
-        self.watch_object(issue, op, 1 << lane, &[at; 32], &[number; 32]);
-        let before = issue.env.shared.load(at, BYTES);
-        if let Some(object) = Object::from_word(before) {
-            let word = issue.env.change_object(issue.warp, lane, at, op, object, number);
-            issue.env.shared.store(at, BYTES, word);
+    /// `mbarrier.arrive`, `.arrive_drop` on objects of any block of the cluster, which gives no state back.
+    fn arrive_remote(&mut self, issue: &mut Issue<'_>, op: MbarrierOp) {
+        let at = by_name(issue.env, &issue.addresses());
+        let numbers = issue.warp.w.get(usize::from(issue.inst.b)).map_or([0; 32], |row| row.0);
+        for group in self.groups(issue, &Access::new(Place::Shared, issue.active, BYTES, &at, PLAIN_READ)) {
+            for lane in lanes(group.lanes) {
+                let place = ObjectPlace { owner: Some(group.owner), at: group.at[lane] as u32 };
+                self.on_object(issue, op, lane, place, numbers[lane]);
+            }
         }
+    }
+
+    /// Carries out a lane's operation on an object that is another block's, or that belongs to another instruction.
+    pub(super) fn on_object(
+        &mut self,
+        issue: &mut Issue<'_>,
+        op: MbarrierOp,
+        lane: usize,
+        place: ObjectPlace,
+        number: u32,
+    ) {
+        let ObjectPlace { owner, at } = place;
+        self.watch_object(issue, op, 1 << lane, owner, &[at; 32], &[number; 32]);
+        let before = issue.env.shared_of(owner).map_or(0, |shared| shared.load(at, BYTES));
+        let Some(object) = Object::from_word(before) else { return };
+        let word = issue.env.change_object(issue.warp, lane, place, op, object, number);
+        if let Some(shared) = issue.env.shared_of(owner) {
+            shared.store(at, BYTES, word);
+        }
+        self.changes += u64::from(word != before);
     }
 
     /// Race and initialisation checks. An object has rules of its own: that it was made is what counts, and not that its bytes were
     /// written.
-    fn watch_object(&mut self, issue: &mut Issue<'_>, op: MbarrierOp, mask: u32, at: &[u32; 32], numbers: &[u32; 32]) {
+    fn watch_object(
+        &mut self,
+        issue: &mut Issue<'_>,
+        op: MbarrierOp,
+        mask: u32,
+        owner: Option<u32>,
+        at: &[u32; 32],
+        numbers: &[u32; 32],
+    ) {
         if mask == 0 {
             return;
         }
         let access = race::Access { warp: issue.unit_warp(), mask, pc: issue.pc, bytes: BYTES, addresses: at };
-        let env = &mut *issue.env;
-        if let (Some(shadow), Some(clocks)) = (&mut env.shared.shadow, &mut env.team.clocks) {
+        if let (Some(shadow), Some(clocks)) = issue.env.shadow_of(owner) {
             match op.act {
                 // `.inval` is none: the pipelines of CUDA's library order it behind the arrivals of other lanes by nothing but
                 // `match.sync`, and a late lane finds no object.
@@ -157,13 +211,13 @@ impl Machine<'_> {
                 MbarrierAct::Test { .. } => shadow.flag(clocks, access, &mut self.races),
                 _ => shadow.atomic(clocks, access, &mut self.races),
             }
-            self.take_races(issue, None);
+            self.take_races(issue, owner);
         }
         if op.act == MbarrierAct::Init || !self.context.options.checks.has(Check::UninitialisedRead) {
             return;
         }
-        let is_made = |lane: usize| Object::from_word(issue.env.shared.load(at[lane], BYTES)).is_some();
-        let missing = filter(mask, |lane| !is_made(lane));
+        let Some(shared) = issue.env.shared_of(owner) else { return };
+        let missing = filter(mask, |lane| Object::from_word(shared.load(at[lane], BYTES)).is_none());
         if missing != 0 {
             let address = at[(missing.trailing_zeros() & 31) as usize];
             self.findings.found(issue, missing, Code::UninitialisedRead, Detail::NoObject { address });
@@ -183,7 +237,7 @@ impl Environment {
     }
 
     fn unmake_object(&mut self, at: u32) -> u64 {
-        self.mbarriers.remove(&at);
+        self.shared.mbarriers.remove(&at);
         0
     }
 
@@ -192,7 +246,7 @@ impl Environment {
         &mut self,
         warp: &Warp,
         lane: usize,
-        at: u32,
+        place: ObjectPlace,
         op: MbarrierOp,
         mut object: Object,
         number: u32,
@@ -202,8 +256,8 @@ impl Environment {
             MbarrierAct::ExpectBytes => object.bytes = object.bytes.wrapping_add(number as i32),
             MbarrierAct::CompleteBytes => object.bytes = object.bytes.wrapping_sub(number as i32),
             MbarrierAct::CopyArrive { counted } => {
-                self.hand_over_copies(warp, lane, at);
-                self.arrive_at(warp, lane, at, true);
+                self.hand_over_copies(warp, lane, place.at);
+                self.arrive_at(warp, lane, place, true);
                 // Without `.noinc` one more is expected than the copies' arrival takes away again.
                 object.pending = object.pending.wrapping_sub(u32::from(counted));
             }
@@ -217,21 +271,23 @@ impl Environment {
                     object.expected = object.expected.wrapping_sub(arriving);
                 }
                 object.pending = object.pending.wrapping_sub(arriving);
-                self.arrive_at(warp, lane, at, op.ordered);
+                self.arrive_at(warp, lane, place, op.ordered);
             }
             MbarrierAct::Init | MbarrierAct::Invalidate | MbarrierAct::Test { .. } => {}
         }
         if completes && object.complete() {
-            self.end_phase(at);
+            self.end_phase(place);
         }
         object.word()
     }
 
     /// The lane hands over what it did.
-    pub(super) fn arrive_at(&mut self, warp: &Warp, lane: usize, at: u32, releases: bool) {
-        if let Some(clocks) = self.team.clocks.as_mut().filter(|_| releases) {
-            let handed = &mut self.mbarriers.entry(at).or_default().handed;
-            clocks.arrive(handed, unit_warp(self.rank, warp.index), 1 << lane);
+    pub(super) fn arrive_at(&mut self, warp: &Warp, lane: usize, place: ObjectPlace, releases: bool) {
+        let unit_warp = unit_warp(self.rank, warp.index);
+        let (Some(shared), Some(clocks)) = self.shared_and_clocks(place.owner) else { return };
+        if releases {
+            let handed = &mut shared.mbarriers.entry(place.at).or_default().handed;
+            clocks.arrive(handed, unit_warp, 1 << lane);
         }
     }
 
@@ -239,15 +295,15 @@ impl Environment {
     fn hand_over_copies(&mut self, warp: &Warp, lane: usize, at: u32) {
         let Some(copies) = self.copies.get_mut(warp.index as usize) else { return };
         let flying = copies.take(1 << lane);
-        self.mbarriers.entry(at).or_default().copies.extend(flying);
+        self.shared.mbarriers.entry(at).or_default().copies.extend(flying);
     }
 
-    fn end_phase(&mut self, at: u32) {
-        let Some(side) = self.mbarriers.get_mut(&at) else { return };
-        if let (Some(shadow), Some(clocks), false) =
-            (&mut self.shared.shadow, &mut self.team.clocks, side.copies.is_empty())
-        {
-            let (tick, key) = (clocks.landing(), landing_key(self.rank, at));
+    fn end_phase(&mut self, ObjectPlace { owner, at }: ObjectPlace) {
+        let key = landing_key(owner.unwrap_or(self.rank), at);
+        let (Some(Shared { shadow, mbarriers, .. }), clocks) = self.shared_and_clocks(owner) else { return };
+        let Some(side) = mbarriers.get_mut(&at) else { return };
+        if let (Some(shadow), Some(clocks), false) = (shadow, clocks, side.copies.is_empty()) {
+            let tick = clocks.landing();
             side.landed.retain(|(flying, _)| shadow.is_flying(flying.id(), flying.access(flying.mask())));
             for flying in side.copies.drain(..) {
                 shadow.land_copy(flying.id(), flying.access(flying.mask()), key, tick);
@@ -261,7 +317,7 @@ impl Environment {
     /// The lane has seen the end of a phase, and with it what was handed over.
     fn pass(&mut self, warp: &Warp, lane: usize, at: u32, acquires: bool) {
         let unit_warp = unit_warp(self.rank, warp.index);
-        let side = self.mbarriers.get(&at).filter(|_| acquires);
+        let side = self.shared.mbarriers.get(&at).filter(|_| acquires);
         if let (Some(clocks), Some(side)) = (&mut self.team.clocks, side) {
             clocks.learn(unit_warp, 1 << lane, &side.met);
         }

@@ -39,6 +39,7 @@ macro_rules! two_clones {
 
 mod absent;
 mod alu;
+mod async_store;
 mod atomic;
 mod barrier;
 mod bind;
@@ -328,8 +329,7 @@ impl<'k> Machine<'k> {
             Op::LoadFrame(_) | Op::StoreFrame(_) | Op::LocalAddress => self.frame(issue.warp, at, inst, active),
             Op::Exit => {
                 let rest = mask & !active;
-                let over = leave(issue.warp, at, rest, active);
-                return if over { Next::Stop(Stop::Blocked) } else { Next::With(rest) };
+                return if leave(issue.warp, at, rest, active) { Next::Stop(Stop::Blocked) } else { Next::With(rest) };
             }
             Op::Trap if active != 0 => {
                 let for_want_of_cooperation = !self.context.launch.cooperative && self.context.code.uses_grid_barrier();
@@ -347,6 +347,7 @@ impl<'k> Machine<'k> {
                 }
             }
             Op::CopyAsync | Op::CopyBulk | Op::StoreBulk | Op::PrefetchBulk => return self.copy(issue.again()),
+            Op::StoreAsync(op) => self.store_async(issue.again(), op),
             Op::CopyCommit | Op::CopyWait | Op::BulkCommit | Op::BulkWait => self.group(issue.again()),
             Op::Mbarrier(op) => {
                 if self.mbarrier(issue.again(), op) {

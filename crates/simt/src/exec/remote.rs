@@ -6,9 +6,10 @@
 use super::Machine;
 use super::alu::narrowed;
 use super::atomic::Operands;
+use super::block::Environment;
 use super::findings::Detail;
 use super::issue::{Access, Issue, Lanes, Place};
-use super::team::block_and_offset;
+use super::team::{block_and_offset, mapped};
 use crate::access::{Memo, Passes};
 use crate::code::{AtomOp, MemOp, Target};
 use crate::fault::Code;
@@ -16,17 +17,25 @@ use crate::masks::{filter, lanes};
 use crate::memory::{LOCAL_BASE, SHARED_BASE};
 
 /// The lanes of an access that go to one block.
-struct Group {
-    owner: u32,
-    lanes: u32,
+pub(super) struct Group {
+    pub(super) owner: u32,
+    pub(super) lanes: u32,
     /// Offsets in its memory.
-    at: [u64; 32],
+    pub(super) at: [u64; 32],
 }
 
 impl Group {
-    fn access<'a>(&'a self, of: &Access<'a>) -> Access<'a> {
+    pub(super) fn access<'a>(&'a self, of: &Access<'a>) -> Access<'a> {
         Access { owner: Some(self.owner), lanes: self.lanes, at: &self.at, ..*of }
     }
+}
+
+/// Addresses in the window of the cluster, each with the name of its block: the one that executes, where it names none.
+pub(super) fn by_name(env: &Environment, at: &[u64; 32]) -> [u64; 32] {
+    at.map(|at| {
+        let (rank, offset) = block_and_offset(at);
+        mapped(offset, rank.map_or(env.rank, |rank| u32::try_from(rank).unwrap_or(u32::MAX)))
+    })
 }
 
 impl Machine<'_> {
@@ -41,7 +50,7 @@ impl Machine<'_> {
     }
 
     /// The lanes of an access by the block they go to; those that go to none, or past its memory, become findings.
-    fn groups(&mut self, issue: &Issue<'_>, access: &Access<'_>) -> Vec<Group> {
+    pub(super) fn groups(&mut self, issue: &Issue<'_>, access: &Access<'_>) -> Vec<Group> {
         self.counts[issue.pc as usize].requests[Place::Shared as usize] += 1;
         let mut groups = Vec::new();
         let mut rest = access.lanes;
@@ -59,7 +68,7 @@ impl Machine<'_> {
         groups
     }
 
-    fn admit_remote(&mut self, issue: &Issue<'_>, owner: u32, access: &Access<'_>) -> u32 {
+    pub(super) fn admit_remote(&mut self, issue: &Issue<'_>, owner: u32, access: &Access<'_>) -> u32 {
         let Access { lanes: mask, at, .. } = *access;
         let team = &issue.env.team;
         if owner >= team.size() || team.gone & (1 << owner) != 0 {
@@ -84,7 +93,7 @@ impl Machine<'_> {
     }
 
     /// Records what goes to the memory of another block.
-    fn record_remote(&mut self, issue: &Issue<'_>, access: &Access<'_>) {
+    pub(super) fn record_remote(&mut self, issue: &Issue<'_>, access: &Access<'_>) {
         let owner = access.owner.and_then(|rank| issue.env.team.blocks.get(rank as usize));
         if let Some(&block) = owner.filter(|_| self.recording) {
             self.recorder.remote(access, self.context.own_grid().linear(block));

@@ -3,6 +3,7 @@
 use super::alu::{store32, store64};
 use super::block::Environment;
 use super::carried::Carried;
+use super::mbarrier::Sides;
 use super::warp::Warp;
 use crate::code::{Inst, Op};
 use crate::race::{Arrivals, Clocks, Places, Shadow, WARPS_PER_BLOCK};
@@ -20,6 +21,8 @@ pub(super) struct Shared {
     pub(super) shadow: Option<Shadow>,
     /// Undefined values that were copied there.
     pub(super) carried: Carried,
+    /// Barrier objects, as the race check sees them.
+    pub(super) mbarriers: Sides,
 }
 
 impl Shared {

@@ -5,10 +5,8 @@
 pub const REFUSED: &[(&str, &str)] = &[
     ("shfl.up.b32 b32, b32, b32, b32", "without `.sync`: removed from PTX for Volta and later"),
     ("vote.all.pred pred, pred", "without `.sync`: removed from PTX for Volta and later"),
-    ("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [b64], b32, [b64]", "store into another block that a barrier object counts"),
     ("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [b64], b32, [b64]", "reduction in another block that a barrier object counts"),
     ("st.bulk.shared::cta [b64], b64, 0", "zeros into a range of shared memory"),
-    ("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [b32]", "arrival at a barrier object of another block of the cluster"),
     ("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [b32], [b64], b32, [b32], b16", "bulk copy into several blocks of the cluster"),
     ("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [b32], [b32], b32, [b32]", "bulk copy between blocks of the cluster"),
     ("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {b32, b32}, [b32]", "matrices of bytes (sm_100)"),

@@ -141,7 +141,8 @@ impl Lower<'_> {
 
     fn copy_arrive(&mut self, inst: &Instruction, counted: bool) -> Result<(), LoadError> {
         let generic = super::space_of(inst).is_none();
-        let op = Op::Mbarrier(MbarrierOp { act: MbarrierAct::CopyArrive { counted }, generic, ordered: true });
+        let act = MbarrierAct::CopyArrive { counted };
+        let op = Op::Mbarrier(MbarrierOp { act, generic, is_remote: false, ordered: true });
         let at = self.at(inst, &inst.operands[0])?;
         self.code.may_spin = true;
         self.emit(inst, &[Inst { op, ..at }])

@@ -62,8 +62,14 @@ impl Lower<'_> {
             (_, [number]) if act != MbarrierAct::Invalidate => b = self.row32(inst, number)?,
             _ => return self.refuse_opcode(inst),
         }
+        let is_remote = inst.has("shared::cluster");
+        let may_be_remote = matches!(act, MbarrierAct::Arrive { completes: true, .. });
+        if is_remote && !(may_be_remote && inst.operands[0] == Operand::Sink) {
+            return self.refuse_opcode(inst);
+        }
         let at = self.at(inst, address)?;
-        let op = MbarrierOp { act, generic: super::space_of(inst).is_none(), ordered: !inst.has("relaxed") };
+        let generic = super::space_of(inst).is_none();
+        let op = MbarrierOp { act, generic, is_remote, ordered: !inst.has("relaxed") };
         self.emit(inst, &[Inst { op: Op::Mbarrier(op), b, c, d, ..at }])
     }
 

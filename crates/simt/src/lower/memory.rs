@@ -1,9 +1,9 @@
 //! Loads, stores and cache hints to register code.
 
-use ptx::{Instruction, Operand, Space, Type};
+use ptx::{Instruction, Operand, Space, Type, table};
 
 use super::{Binding, Lower, space_of};
-use crate::code::{Inst, MemOp, NONE, Op, Order, Scope, Source, Target, VECTOR_MAX, Width};
+use crate::code::{AsyncStore, Inst, MemOp, NONE, Op, Order, Scope, Source, Target, VECTOR_MAX, Width};
 use crate::program::LoadError;
 
 impl Lower<'_> {
@@ -17,6 +17,9 @@ impl Lower<'_> {
     }
 
     pub(super) fn store(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        if inst.has("async") || inst.has("mbarrier::complete_tx::bytes") {
+            return self.store_async(inst);
+        }
         if space_of(inst) == Some(Space::Param) {
             return self.store_param(inst);
         }
@@ -35,6 +38,26 @@ impl Lower<'_> {
         let op = MemOp { target, width: width(ty, wide), vector, order, scope };
         let out = self.with_data(Inst { op: if stores { Op::Store(op) } else { Op::Load(op) }, ..at }, &regs);
         self.emit(inst, &[out])
+    }
+
+    /// `st.async`: where to, what, the barrier object.
+    fn store_async(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        let is_whole = table::shapes("st").iter().any(|shape| shape.canonical(&inst.opcode).is_some());
+        let ([to, data, object], Some(ty), true) = (inst.operands.as_slice(), inst.types().next_back(), is_whole)
+        else {
+            return self.refuse_opcode(inst);
+        };
+        self.check_literal(inst, data, ty.name())?;
+        let (to, object) = (self.address(inst, to)?, self.address(inst, object)?);
+        let (regs, wide) = self.data(inst, data, ty)?;
+        let mut values = [NONE; 4];
+        values[..regs.len()].copy_from_slice(&regs);
+        let (vector, order, scope) = (regs.len() as u8, Order::Weak, Scope::Cluster);
+        let op = MemOp { target: Target::Cluster, width: width(ty, wide), vector, order, scope };
+        self.code.may_spin = true;
+        let imm = self.code.async_stores.len() as i64;
+        self.code.async_stores.push(AsyncStore { to, object, values });
+        self.emit(inst, &[Inst { op: Op::StoreAsync(op), imm, ..Inst::NOP }])
     }
 
     /// One register goes into `d`; several go into the side table that `c` indexes.

@@ -11,6 +11,7 @@ pub fn outputs(kernel: &str) -> Option<Outputs> {
         "async_strided" => each("out", 256, async_strided),
         "async_bulk" => each("out", 1536, async_bulk),
         "async_barrier_bulk" => each("out", 1024, async_barrier_bulk),
+        "cluster_async_stores" => each("out", 4, cluster_async_stores),
         "mbarrier_phases" => each("out", 768, mbarrier_phases),
         _ => return None,
     })
@@ -54,6 +55,15 @@ fn async_groups(i: u32) -> u32 {
 fn async_pipeline(i: u32) -> u32 {
     let (tile, t) = (i / 64 % 8, i % 64);
     hash8(i - t + (t * 5 + 7) % 64) + tile * 1000
+}
+
+fn cluster_async_stores(warp: u32) -> u32 {
+    let mut values = [1u32, 2, 3, 4];
+    for turn in 0..16 {
+        let sum = values.iter().fold(0u32, |sum, value| sum.wrapping_add(value.wrapping_mul(2).wrapping_add(turn)));
+        values = [0, 1, 2, 3].map(|warp| sum.wrapping_add(warp));
+    }
+    values[warp as usize]
 }
 
 fn async_producer_warp(i: u32) -> u32 {

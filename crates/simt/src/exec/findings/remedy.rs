@@ -8,6 +8,14 @@ use crate::race::Hazard;
 
 const WAIT_FOR_BULK: &str = "wait for the phase of the barrier object that counts the copy (`mbarrier.try_wait`, `barrier.wait`), in every \
     thread that touches its destination";
+const WAIT_FOR_STORE: &str = "wait for the phase of the barrier object that counts the store (`mbarrier.try_wait`), in every thread that touches \
+    where it goes";
+const READ_BEFORE_STORE: &str = "let every thread that reads there do so before the store: `cluster.sync()` in between, or two places in turns, \
+    each thread that sends its own values coming behind the readers of its warp or block (`__syncwarp()`, `__syncthreads()`): a shuffle orders \
+    nothing";
+const COUNTED_ELSEWHERE: &str = "a barrier object counts what is stored into its own block's memory, and PTX leaves open what becomes of a \
+    store that one of another block is to count";
+const ONE_BLOCK: &str = "make both addresses by `mapa` with the same rank";
 const WAIT_FOR_COPY: &str = "wait for the copy in the thread that started it (`__pipeline_wait_prior(0)`, `cuda::pipeline`'s \
     `consumer_wait()`, `cg::wait`), and then put `__syncthreads()` before other threads touch its destination";
 const CLUSTER_SYNC: &str = "put `cluster.sync()` between them: the threads are in two blocks of a cluster, which `__syncthreads()` does not order";
@@ -84,6 +92,7 @@ impl Finding {
             Detail::Race { hazard, .. } | Detail::GlobalRace { hazard, .. } => hazard,
             Detail::Exited { .. } => return Some(EXITED),
             Detail::NotResident { .. } => return Some(NOT_RESIDENT),
+            Detail::CountedElsewhere { .. } => return Some(COUNTED_ELSEWHERE),
             _ => return None,
         };
         match hazard {
@@ -115,6 +124,7 @@ impl Finding {
             }
             Detail::Race { hazard, .. } => self.remedy_of_race(names, hazard),
             Detail::GlobalRace { .. } => self.remedy_of_global_race(names),
+            Detail::CountedElsewhere { .. } => Some(ONE_BLOCK),
             Detail::NoBlock { ended: Some(_), .. } => Some(STAY),
             Detail::NoBlock { ended: None, .. } => Some(RANKS),
             Detail::Lanes { .. } => Some(NAMED_LANES),
@@ -133,10 +143,12 @@ impl Finding {
 
     fn remedy_of_race(&self, names: &Names<'_>, hazard: Hazard) -> Option<&'static str> {
         let other = self.other.as_ref()?;
-        let is_bulk = |at: &super::At| {
-            matches!(names.kernel.code.insts.get(at.pc as usize).map(|inst| inst.op), Some(Op::CopyBulk))
-        };
+        let op = |at: &super::At| names.kernel.code.insts.get(at.pc as usize).map(|inst| inst.op);
+        let is_bulk = |at: &super::At| matches!(op(at), Some(Op::CopyBulk));
+        let is_store = |at: &super::At| matches!(op(at), Some(Op::StoreAsync(_)));
         match hazard {
+            Hazard::ReadOfCopy | Hazard::WriteOverCopy if is_store(other) => Some(WAIT_FOR_STORE),
+            Hazard::WriteAfterRead if is_store(&self.at) => Some(READ_BEFORE_STORE),
             Hazard::ReadOfCopy | Hazard::WriteOverCopy if is_bulk(&self.at) || is_bulk(other) => Some(WAIT_FOR_BULK),
             Hazard::ReadOfCopy | Hazard::WriteOverCopy => Some(WAIT_FOR_COPY),
             Hazard::WriteTogether => Some(ONE_WRITER),

@@ -99,7 +99,7 @@ impl Names<'_> {
     /// Bytes of an element of the access at `at`, where it tells.
     fn width(&self, at: &At) -> Option<u32> {
         match self.kernel_of(at).code.insts.get(at.pc as usize)?.op {
-            Op::Load(op) | Op::Store(op) => Some(op.width.bytes.into()),
+            Op::Load(op) | Op::Store(op) | Op::StoreAsync(op) => Some(op.width.bytes.into()),
             Op::Atomic(op) => Some(op.bytes.into()),
             _ => None,
         }
@@ -121,6 +121,22 @@ impl Finding {
     /// Element size for an array of bytes in shared memory: the narrower of the two accesses, or a word.
     fn width(&self, names: &Names<'_>) -> u32 {
         [Some(&self.at), self.other.as_ref()].into_iter().flatten().filter_map(|at| names.width(at)).min().unwrap_or(4)
+    }
+
+    /// Describes an access to the shared memory of another block of the cluster that cannot be made.
+    pub(super) fn cluster_sentence(&self, action: &str) -> String {
+        match self.detail {
+            Detail::NoBlock { ended: Some([x, y, z]), .. } => {
+                format!("{action} shared memory of block ({x},{y},{z}) of its cluster, which has ended")
+            }
+            Detail::NoBlock { rank, size, ended: None } => {
+                format!("{action} shared memory of block {rank} of its cluster, which has {size}")
+            }
+            Detail::CountedElsewhere { rank, counts } => format!(
+                "{action} shared memory of block {rank} of its cluster, and a barrier object of block {counts} is to count the bytes"
+            ),
+            _ => "copies asynchronously into the shared memory of another block".into(),
+        }
     }
 
     /// Describes the fault of a single access.
@@ -188,7 +204,15 @@ impl Finding {
         match &self.detail {
             Detail::Race { hazard, address, owner } => {
                 let of_block = owner.map_or(String::new(), |[x, y, z]| format!(" of block ({x},{y},{z})"));
-                sentence(*hazard, &format!("{}{of_block}", names.shared(*address, self.width(names))), None, None)
+                let what = format!("{}{of_block}", names.shared(*address, self.width(names)));
+                let opcode = self.other.and_then(|other| names.kernel_of(&other).code.insts.get(other.pc as usize));
+                match opcode.map(|inst| inst.op) {
+                    Some(Op::StoreAsync(_)) if matches!(hazard, Hazard::ReadOfCopy | Hazard::WriteOverCopy) => {
+                        let action = if *hazard == Hazard::ReadOfCopy { "reads" } else { "writes" };
+                        format!("{action} {what} while a store that it did not wait for may still be writing it")
+                    }
+                    _ => sentence(*hazard, &what, None, None),
+                }
             }
             Detail::GlobalRace { hazard, address } => {
                 sentence(*hazard, &names.memory.describe(*address), self.other_device(), self.other_launch())
