@@ -4,6 +4,7 @@
 mod access;
 mod copy;
 mod debug;
+mod effect;
 mod op;
 
 use std::collections::HashMap;
@@ -13,6 +14,7 @@ use ptx::Loc;
 
 pub use access::{AtomOp, AtomicOp, MachineOp, MemOp, Order, Scope, Target, Width};
 pub use copy::{AsyncStore, BulkCopy, BulkStore, CopyCode, MbarrierAct, MbarrierOp, Place};
+pub(crate) use effect::{Decider, Effect, moves};
 pub use op::{Combine, FloatMode, Op, Reduction, ReduxOp, ShuffleMode, StackAct, VoteMode};
 pub(crate) use op::{Counted, Operand, Role, operands, reads, writes};
 
@@ -276,6 +278,28 @@ pub struct Function {
     pub frame_rows: u32,
     /// Local variables of an activation in bytes, a multiple of the largest alignment that any of the code needs.
     pub local_bytes: u32,
+    /// Registers whose use may come before any write, where the use is one that matters: see `lower/unset.rs`.
+    pub unset: Vec<(Row, Reg)>,
+}
+
+/// Registers that are no longer needed, by the instruction where that begins.
+#[derive(Debug, Clone, Default)]
+pub struct Outlived {
+    /// Index in `lists` and one more, by instruction; 0 where there are none. Empty if there are none at all.
+    pub(crate) places: Vec<u32>,
+    #[allow(missing_docs)]
+    pub(crate) lists: Vec<Vec<(Row, Reg)>>,
+}
+
+impl Outlived {
+    /// The registers that are no longer needed from instruction `pc` on.
+    #[inline]
+    pub fn at(&self, pc: u32) -> &[(Row, Reg)] {
+        match self.places.get(pc as usize) {
+            None | Some(0) => &[],
+            Some(&place) => &self.lists[place as usize - 1],
+        }
+    }
 }
 
 /// Address of the function with this index in the module: no memory has it, and it stays the same for all kernels of
@@ -312,6 +336,8 @@ pub struct Code {
     pub unset32: Vec<Reg>,
     #[allow(missing_docs)]
     pub unset64: Vec<Reg>,
+    /// Registers of [`Function::unset`] that nothing uses any more before they are written.
+    pub outlived: Outlived,
     /// Static shared variables.
     pub shared: Vec<SharedVariable>,
     /// Static shared memory in bytes, with the reserved part.

@@ -15,7 +15,7 @@ pub enum Code {
     OutOfBounds,
     /// An address that is no multiple of the access size.
     Misaligned,
-    /// A read of memory that nothing wrote.
+    /// A read of memory that nothing wrote, or a use of a register that nothing set.
     UninitialisedRead,
     /// Two unordered accesses to shared memory, at least one a write.
     SharedRace,

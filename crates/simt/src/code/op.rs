@@ -262,6 +262,13 @@ pub(crate) struct Operand {
     pub(crate) reg: Reg,
 }
 
+impl Operand {
+    /// Returns whether the instruction reads its value for more than which lanes take part.
+    pub(crate) fn reads_value(&self) -> bool {
+        matches!(self.role, Role::Source | Role::Address)
+    }
+}
+
 /// The registers that `inst` reads.
 pub(crate) fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
     in_role(code, inst, |role| role != Role::Destination)

@@ -222,6 +222,9 @@ impl Block {
         for warp in &mut self.warps {
             warp.restart(context.code, lanes_of(warp.index, context.threads_per_block));
             super::constants::fill_block(context, warp, block, rank);
+            if let Some(entry) = context.begins_unset(0) {
+                warp.mark_unset(&self.env, entry, warp.live);
+            }
         }
     }
 

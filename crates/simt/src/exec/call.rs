@@ -42,7 +42,7 @@ impl Machine<'_> {
     pub(super) fn transfer(&mut self, mut issue: Issue<'_>) -> Result<(), Stop> {
         match issue.inst.op {
             Op::Call => self.call(&mut issue),
-            Op::Return => self.come_back(issue.warp, issue.at, issue.active),
+            Op::Return => self.come_back(issue.warp, issue.at, issue.pc, issue.active),
             Op::Stack(act) => self.stack(&mut issue, act),
             _ => Err(self.branch_indexed(&mut issue)),
         }
@@ -103,6 +103,11 @@ impl Machine<'_> {
             (0..rows).for_each(|row| copy(warp, split.frame + caller + row, frame + callee + row, active));
         }
         save(warp, site, split.frame + site.save_at, active);
+        for &(index, mask) in &groups {
+            if let Some(function) = self.context.begins_unset(index) {
+                warp.mark_unset(issue.env, function, mask);
+            }
+        }
         let start = |(index, mask): (u32, u32)| (code.functions[index as usize].start, mask);
         let groups: Vec<(u32, u32)> = groups.into_iter().map(start).collect();
         warp.enter(at, &groups, pc + 1, frame, local);
@@ -110,9 +115,12 @@ impl Machine<'_> {
     }
 
     /// The lanes `back` of split `at` return from the function they are in.
-    fn come_back(&mut self, warp: &mut Warp, at: usize, back: u32) -> Result<(), Stop> {
+    fn come_back(&mut self, warp: &mut Warp, at: usize, pc: u32, back: u32) -> Result<(), Stop> {
         let rest = warp.splits[at].mask & !back;
         let code = self.context.code;
+        if !warp.undefined.is_empty() {
+            warp.outlive(&code.function_at(pc).unset, back);
+        }
         let Some(up) = warp.caller(at) else {
             // Only functions return, and they are only entered by calls.
             return if super::leave(warp, at, rest, back) { Err(Stop::Blocked) } else { Ok(()) };

@@ -1,7 +1,7 @@
 //! State shared by all blocks of a launch, and the facts about launches that run beside it.
 
-use crate::code::Code;
-use crate::launch::{Launch, Options};
+use crate::code::{Code, Function};
+use crate::launch::{Check, Launch, Options};
 use crate::memory::{Buffer, Memory};
 use crate::race::global::Pages;
 
@@ -72,6 +72,12 @@ impl<'k> Context<'k> {
     /// The launch itself, as others see it.
     pub(crate) fn own_grid(&self) -> &'k Grid<'k> {
         &self.grids[self.grid]
+    }
+
+    /// The function of this index, if it begins with registers that a use may find unset and the run looks for such uses.
+    pub(crate) fn begins_unset(&self, index: u32) -> Option<&'k Function> {
+        let function = self.code.functions.get(index as usize).filter(|function| !function.unset.is_empty());
+        function.filter(|_| self.options.checks.has(Check::UninitialisedRead))
     }
 
     /// The buffer that holds all of these bytes, and where there, if the launch may touch it.

@@ -11,7 +11,7 @@ use super::block::Environment;
 use super::issue::{Access, Issue, Place};
 use super::warp::{State, Warp};
 
-use crate::code::{Code as Program, Inst, Op};
+use crate::code::{Code as Program, Inst, Op, Operand, Role};
 use crate::fault::{Code, Fault, Note, NoteKind};
 use crate::race::{Hazard, Race, WARPS_PER_BLOCK, global};
 use waiting::Awaited;
@@ -155,6 +155,35 @@ pub(super) enum Detail {
     NotAllocated {
         address: u64,
     },
+    /// Something depends on a register that nothing has set.
+    Unset(Use),
+}
+
+/// Use of a value that nothing has set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// An address in memory.
+    Address,
+    /// The way that lanes take, or whether they execute an instruction.
+    Path,
+    /// An atomic's operand.
+    Atomic,
+    /// What is stored.
+    Stored,
+    /// Anything else: a mask, the number of a barrier.
+    Other,
+}
+
+impl Use {
+    /// Returns how `inst` uses an operand.
+    pub(super) fn of(inst: &Inst, operand: Operand) -> Use {
+        match (operand.role, inst.op) {
+            (Role::Address, _) => Use::Address,
+            (_, Op::BranchIndexed | Op::Call) => Use::Path,
+            (_, Op::Atomic(_)) => Use::Atomic,
+            _ => Use::Other,
+        }
+    }
 }
 
 impl Detail {
@@ -405,6 +434,19 @@ impl Finding {
         Finding::new(issue.env, Code::UninitialisedRead, At::of(issue, lanes), None, detail)
     }
 
+    /// Finding to report, with the place, if the lanes `lanes` use a register that nothing has set.
+    #[cold]
+    pub(super) fn unset(env: &Environment, warp: u32, lanes: u32) -> Finding {
+        let Environment { device, launch, block, .. } = *env;
+        let at = At { device, launch, pc: 0, block, warp, lanes };
+        Finding::new(env, Code::UninitialisedRead, at, None, Detail::Unset(Use::Other))
+    }
+
+    /// This finding about an unset register, which instruction `pc` uses.
+    pub(super) fn used_at(&self, pc: u32, how: Use) -> Finding {
+        Finding { at: At { pc, ..self.at }, detail: Detail::Unset(how), ..self.clone() }
+    }
+
     /// The last launch that it is about; of two devices, that of the access which ran later.
     fn launch(&self) -> usize {
         let other = self.other.filter(|other| other.device == self.at.device);
@@ -480,6 +522,7 @@ impl Finding {
                 (action, "", self.cluster_sentence(action))
             }
             Detail::Mask { .. } | Detail::Masks { .. } => ("executes", "", self.mask_sentence()),
+            Detail::Unset(how) => (action(&self.at), "", self.unset_sentence(*how).into()),
             Detail::Lane => ("reads", "", "shuffles a value from a lane that takes no part in the shuffle".into()),
             Detail::Budget { .. } | Detail::LaunchBudget { .. } => ("executes", "", self.budget_sentence()),
             Detail::Trap { for_want_of_cooperation } => {

@@ -246,7 +246,7 @@ impl<'k> Machine<'k> {
         let mut left = turn;
         let mut first = pc;
         let recorded = self.recorder.records(env.linear);
-        let watched = recorded || !warp.undefined.is_empty();
+        let mut watched = recorded || !warp.undefined.is_empty();
         self.recording = false;
         loop {
             if pc == meet || left == 0 {
@@ -298,6 +298,7 @@ impl<'k> Machine<'k> {
                     self.recorder.values(code, warp, inst);
                 }
                 self.unload(env);
+                watched = recorded || !warp.undefined.is_empty();
             }
             pc += 1;
         }

@@ -6,6 +6,7 @@ use super::block::Environment;
 use super::carried::Unread;
 use super::findings::{Detail, Finding};
 use super::issue::{Access, Issue, Place};
+use super::undefined::Kind;
 use super::warp::{Split, State, Suspect, Warp};
 use crate::access;
 use crate::code::{FloatMode, Inst, Op, Order, ReduxOp, Scope, ShuffleMode, VoteMode};
@@ -173,7 +174,7 @@ impl Machine<'_> {
             self.findings.found(issue, group & !named, Code::MaskMismatch, Detail::Mask { named });
         }
         if !issue.warp.undefined.is_empty() && !matches!(inst.op, Op::Shuffle(_)) {
-            self.exchange_undefined(issue.warp, inst, group);
+            self.exchange_undefined(issue.warp, issue.pc, group);
         }
         let warp = &mut *issue.warp;
         match inst.op {
@@ -224,7 +225,7 @@ impl Machine<'_> {
             sources[lane as usize] = from;
         }
         if !is_defined {
-            self.shuffle_undefined(warp, inst, here, &sources);
+            self.shuffle_undefined(warp, issue.pc, here, &sources);
         }
         clear(&mut out, absent & here);
         store32(warp, inst.d, &out, here);
@@ -246,7 +247,7 @@ fn clear(out: &mut [u32; 32], absent: u32) {
 fn mark_absent(issue: &mut Issue<'_>, absent: u32) {
     if absent != 0 {
         let finding = Finding::inactive_lane(issue, absent);
-        issue.warp.mark_undefined(&[(Row::W, issue.inst.d)], absent, finding, false);
+        issue.warp.mark_undefined(&[(Row::W, issue.inst.d)], absent, finding, Kind::Shuffled);
     }
 }
 

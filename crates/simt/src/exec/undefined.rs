@@ -1,23 +1,25 @@
 //! Values that PTX leaves undefined, followed to their use: a value shuffled from a lane that takes no part, an uninitialised
-//! read. Such a value may be carried along and thrown away, which is no fault; a finding is made when something depends on it: an
-//! address, the path of a branch, the result of an atomic that other threads see, a result in global memory. `carried` knows
-//! where copies of uninitialised values lie.
+//! read, a register that nothing has set. Such a value may be carried along and thrown away, which is no fault; a finding is made when
+//! something depends on it: an address, the path of a branch, the result of an atomic that other threads see, a result in global
+//! memory. `carried` knows where copies of uninitialised values lie, and `lower/unset.rs` which unset registers are worth following: a function
+//! begins with their marks, and a block where nothing needs them any more takes them off.
 //!
 //! Nothing is paid while no register of a warp is marked. With the first mark the run loop is left and entered anew, and from then on looks here
 //! at each instruction before it is executed.
 
 use std::collections::BTreeMap;
 
+use super::block::Environment;
 use super::carried::{Cargo, Unread};
-use super::findings::Finding;
+use super::findings::{Finding, Use};
 use super::issue::{Issue, addresses};
 use super::warp::Warp;
 use super::{Machine, Next};
-use crate::code::{Combine, Inst, MemOp, NONE, Op, Reg, Target};
+use crate::code::{Decider, Effect, Function, Inst, MemOp, NONE, Op, Reg, Target, moves, operands};
 use crate::lower::live::{reads, writes};
 use crate::masks::{filter, lanes};
 use crate::memory::{LOCAL_BASE, PARAM_BASE};
-use crate::ops::{Alu, Row};
+use crate::ops::Row;
 
 /// Place of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,12 +37,30 @@ struct Origin {
     finding: Finding,
     /// Lanes that have not been reported.
     left: u32,
-    /// True for an uninitialised read. Its bits count as defined once joined with defined bits, as a partly written word does.
-    partly: bool,
-    /// The finding is about an earlier load, of which this value is a copy: its lanes are not those that have the value here.
-    is_copy: bool,
+    kind: Kind,
     /// Registers that got the value as it is: to store one of these is to copy it, and to store what was computed from it is a use.
     copies: Registers,
+}
+
+/// Kind of an undefined value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The value of a lane that takes no part in a shuffle.
+    Shuffled,
+    /// An uninitialised read.
+    Read,
+    /// Likewise, but the finding is about an earlier load, of which this value is a copy: its lanes are not those that have the value
+    /// here.
+    Copied,
+    /// A register that nothing has set; the finding is about the place of its use.
+    Unset,
+}
+
+impl Kind {
+    /// Returns whether its bits count as defined once joined with defined bits, as a partly written word does.
+    fn is_partly(self) -> bool {
+        self != Kind::Shuffled
+    }
 }
 
 /// Undefined values of a warp.
@@ -49,6 +69,8 @@ pub(super) struct Marks {
     /// The lanes whose value in a place is undefined, by origin: rising, each with lanes. A sum of a thousand undefined values has a
     /// thousand origins.
     marks: BTreeMap<Home, Vec<Part>>,
+    /// Numbers of the registers that may have marks, of whichever file, a bit each: most instructions have none of them.
+    numbers: Vec<u64>,
     origins: Vec<Origin>,
     /// Origins of which no mark was left when they were last counted, the first one last.
     free: Vec<usize>,
@@ -67,6 +89,20 @@ impl Marks {
 
     pub(super) fn forget(&mut self) {
         *self = Marks::default();
+    }
+
+    /// Returns whether an instruction has nothing to do with any undefined value. False if that is not seen at once.
+    #[inline]
+    fn is_apart_from(&self, inst: &Inst) -> bool {
+        let may_have =
+            |reg: Reg| self.numbers.get(usize::from(reg) / 64).is_some_and(|word| word >> (reg % 64) & 1 != 0);
+        let are_all = match inst.op {
+            // Local memory has marks of its own.
+            Op::Load(op) | Op::Store(op) => op.vector == 1 && !matches!(op.target, Target::Local | Target::Generic),
+            Op::Exact { .. } => false,
+            op => op.is_arithmetic() || op == Op::Branch,
+        };
+        are_all && ![inst.d, inst.a, inst.b, inst.c, inst.e, inst.guard.predicate].into_iter().any(may_have)
     }
 
     /// The lanes whose value there is undefined.
@@ -90,9 +126,27 @@ impl Marks {
         }
     }
 
+    /// Takes the marks of what nothing has set off the lanes `within`.
+    fn outlive(&mut self, home: Home, within: u32) {
+        let Some(parts) = self.marks.get_mut(&home) else { return };
+        let origins = &self.origins;
+        parts.iter_mut().filter(|part| origins[part.0].kind == Kind::Unset).for_each(|part| part.1 &= !within);
+        parts.retain(|part| part.1 != 0);
+        if parts.is_empty() {
+            self.marks.remove(&home);
+        }
+    }
+
     fn add(&mut self, home: Home, parts: &[Part]) {
         if parts.iter().all(|part| part.1 == 0) {
             return;
+        }
+        if let Home::Register(_, reg) = home {
+            let word = usize::from(reg) / 64;
+            if self.numbers.len() <= word {
+                self.numbers.resize(word + 1, 0);
+            }
+            self.numbers[word] |= 1 << (reg % 64);
         }
         let all = self.marks.entry(home).or_default();
         all.extend(parts.iter().filter(|part| part.1 != 0));
@@ -144,18 +198,28 @@ impl Marks {
 
 impl Warp {
     /// The lanes `lanes` of the registers that `registers` names hold an undefined value from now on, for which `finding` says why.
-    pub(super) fn mark_undefined(&mut self, registers: &[(Row, Reg)], lanes: u32, finding: Finding, partly: bool) {
-        self.mark(
-            registers,
-            lanes,
-            Origin { finding, left: lanes, partly, is_copy: false, copies: registers.to_vec() },
-        );
+    pub(super) fn mark_undefined(&mut self, registers: &[(Row, Reg)], lanes: u32, finding: Finding, kind: Kind) {
+        self.mark(registers, lanes, Origin { finding, left: lanes, kind, copies: registers.to_vec() });
+    }
+
+    /// Marks the registers of a function that begins for the lanes `lanes`, as far as a use of them may come before any write.
+    #[cold]
+    pub(super) fn mark_unset(&mut self, env: &Environment, function: &Function, lanes: u32) {
+        for &register in &function.unset {
+            self.undefined.clear(Home::Register(register.0, register.1), lanes);
+            self.mark_undefined(&[register], lanes, Finding::unset(env, self.index, lanes), Kind::Unset);
+        }
+    }
+
+    /// The lanes `lanes` will not use the values of these registers any more, as far as nothing has set them.
+    pub(super) fn outlive(&mut self, registers: &[(Row, Reg)], lanes: u32) {
+        registers.iter().for_each(|&(row, reg)| self.undefined.outlive(Home::Register(row, reg), lanes));
     }
 
     /// Marks registers like `mark_undefined`, for an uninitialised value that other lanes have read.
     pub(super) fn mark_copied(&mut self, registers: &[(Row, Reg)], lanes: u32, finding: Finding) {
         let left = finding.lanes();
-        self.mark(registers, lanes, Origin { finding, left, partly: true, is_copy: true, copies: registers.to_vec() });
+        self.mark(registers, lanes, Origin { finding, left, kind: Kind::Copied, copies: registers.to_vec() });
     }
 
     fn mark(&mut self, registers: &[(Row, Reg)], lanes: u32, origin: Origin) {
@@ -164,71 +228,6 @@ impl Warp {
             self.undefined.add(Home::Register(row, reg), &[(origin, lanes)]);
         }
     }
-}
-
-/// Effect of an undefined operand on an instruction.
-enum Effect {
-    /// Its results are undefined too.
-    Results,
-    /// Its results are undefined too, unless defined bits are joined with it.
-    Joins,
-    /// One of two operands is the result.
-    Chooses,
-    /// Its result is undefined too, unless the other operand alone decides: false and whatever, true or whatever.
-    Decides(Decider),
-    Loads(MemOp),
-    Stores(MemOp),
-    LoadsFrame(MemOp),
-    StoresFrame(MemOp),
-    /// `sync.rs` and `call.rs` say.
-    Exchanges,
-    Uses,
-}
-
-/// Combination of two predicates, either of which may settle the result.
-#[derive(Debug, Clone, Copy)]
-struct Decider {
-    /// The value that settles it: false for `and`, true for `or`.
-    settles: bool,
-    /// The second operand is taken as its opposite.
-    is_negated: bool,
-}
-
-impl Effect {
-    fn of(inst: &Inst) -> Effect {
-        match inst.op {
-            Op::Alu(Alu::OrB16 | Alu::OrB32 | Alu::OrB64 | Alu::BfiB32 | Alu::BfiB64 | Alu::PrmtB32) => Effect::Joins,
-            Op::Pack32 | Op::Pack64 => Effect::Joins,
-            Op::PredAnd | Op::Setp(_, Combine::And, false) => {
-                Effect::Decides(Decider { settles: false, is_negated: false })
-            }
-            Op::PredOr | Op::Setp(_, Combine::Or, false) => {
-                Effect::Decides(Decider { settles: true, is_negated: false })
-            }
-            Op::Setp(_, Combine::And, true) => Effect::Decides(Decider { settles: false, is_negated: true }),
-            Op::Setp(_, Combine::Or, true) => Effect::Decides(Decider { settles: true, is_negated: true }),
-            Op::Alu(_) | Op::Exact { .. } | Op::Setp(..) | Op::Mov32 | Op::Mov64 => Effect::Results,
-            Op::Unpack32 | Op::Unpack64 | Op::ActiveMask | Op::Clock | Op::LocalAddress => Effect::Results,
-            Op::PredXor | Op::PredNot | Op::PredMov => Effect::Results,
-            Op::Selp32 | Op::Selp64 => Effect::Chooses,
-            Op::Load(op) => Effect::Loads(op),
-            Op::Store(op) => Effect::Stores(op),
-            Op::LoadFrame(op) => Effect::LoadsFrame(op),
-            Op::StoreFrame(op) => Effect::StoresFrame(op),
-            Op::Shuffle(_) | Op::Vote(_) | Op::Match { .. } | Op::Redux(_) | Op::Elect | Op::WarpBarrier => {
-                Effect::Exchanges
-            }
-            _ => Effect::Uses,
-        }
-    }
-}
-
-/// Returns whether an instruction copies values unchanged.
-fn moves(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Mov32 | Op::Mov64 | Op::Pack32 | Op::Pack64 | Op::Unpack32 | Op::Unpack64 | Op::Selp32 | Op::Selp64
-    )
 }
 
 /// Registers with their file.
@@ -244,6 +243,10 @@ impl Machine<'_> {
         }
         let code = self.context.code;
         let (inst, mask) = (&code.insts[pc as usize], warp.splits[at].mask);
+        warp.outlive(code.outlived.at(pc), mask);
+        if warp.undefined.is_apart_from(inst) {
+            return;
+        }
         let guard: Vec<Part> = match inst.guard.predicate {
             NONE => Vec::new(),
             predicate => warp.undefined.parts(Home::Register(Row::P, predicate), mask).collect(),
@@ -252,10 +255,11 @@ impl Machine<'_> {
         sources.retain(|&source| source != (Row::P, inst.guard.predicate));
         let results = writes(code, inst);
         match Effect::of(inst) {
-            effect @ (Effect::Results | Effect::Joins | Effect::Chooses | Effect::Decides(_)) => {
+            effect @ (Effect::Results | Effect::Joins | Effect::Masks | Effect::Chooses | Effect::Decides(_)) => {
                 let mut parts = match effect {
                     Effect::Chooses => chosen(warp, inst, active),
                     Effect::Joins => joined(warp, &sources, active),
+                    Effect::Masks => masked(warp, &sources, active),
                     Effect::Decides(decider) => undecided(warp, inst, &sources, decider, active),
                     _ => together(warp, &sources, active),
                 };
@@ -266,9 +270,9 @@ impl Machine<'_> {
                 put(warp, &results, active, &parts);
             }
             Effect::Loads(op) => {
-                self.use_undefined(warp, &guard);
+                self.use_undefined(warp, pc, Use::Path, &guard);
                 let address = together(warp, &sources, active);
-                self.use_undefined(warp, &address);
+                self.use_undefined(warp, pc, Use::Address, &address);
                 let parts = loaded(warp, inst, op, active);
                 warp.undefined.copy_to(&results, &parts);
                 put(warp, &results, active, &parts);
@@ -276,10 +280,10 @@ impl Machine<'_> {
             Effect::Stores(op) => {
                 let address = address_of(inst);
                 let parts = together(warp, &[address], active);
-                self.use_undefined(warp, &parts);
-                self.use_undefined(warp, &guard);
+                self.use_undefined(warp, pc, Use::Address, &parts);
+                self.use_undefined(warp, pc, Use::Path, &guard);
                 sources.retain(|&source| source != address);
-                self.store_undefined(warp, inst, op, &sources, active);
+                self.store_undefined(warp, pc, op, &sources, active);
             }
             Effect::LoadsFrame(op) => {
                 let rows = frame_rows(warp, at, inst, op);
@@ -291,11 +295,13 @@ impl Machine<'_> {
                 }
             }
             Effect::StoresFrame(op) => store_frame(warp, at, inst, op, &sources, active),
-            Effect::Exchanges => self.use_undefined(warp, &guard),
+            Effect::Exchanges => self.use_undefined(warp, pc, Use::Path, &guard),
             Effect::Uses => {
-                self.use_undefined(warp, &guard);
-                let parts = together(warp, &sources, active);
-                self.use_undefined(warp, &parts);
+                self.use_undefined(warp, pc, Use::Path, &guard);
+                for operand in operands(code, inst).into_iter().filter(|operand| operand.reads_value()) {
+                    let parts = together(warp, &[(operand.row, operand.reg)], active);
+                    self.use_undefined(warp, pc, Use::of(inst, operand), &parts);
+                }
                 put(warp, &results, active, &[]);
             }
         }
@@ -310,16 +316,17 @@ impl Machine<'_> {
                 results.iter().enumerate().filter(|(i, _)| elements >> i & 1 != 0).map(|(_, &result)| result).collect();
             let left = finding.lanes();
             let copies = registers.clone();
-            issue.warp.mark(&registers, lanes, Origin { finding, left, partly: true, is_copy, copies });
+            let kind = if is_copy { Kind::Copied } else { Kind::Read };
+            issue.warp.mark(&registers, lanes, Origin { finding, left, kind, copies });
         }
         Next::Again
     }
 
-    /// Something depends on these values.
-    pub(super) fn use_undefined(&mut self, warp: &mut Warp, parts: &[Part]) {
+    /// Something that instruction `pc` does depends on these values.
+    fn use_undefined(&mut self, warp: &mut Warp, pc: u32, how: Use, parts: &[Part]) {
         for &(origin, lanes) in parts.iter().filter(|part| part.1 != 0) {
             let origin = &mut warp.undefined.origins[origin];
-            if origin.is_copy {
+            if origin.kind == Kind::Copied {
                 if std::mem::take(&mut origin.left) != 0 {
                     self.findings.seen(origin.finding.clone());
                 }
@@ -332,16 +339,18 @@ impl Machine<'_> {
                 used => used,
             };
             origin.left &= !used;
-            if used != 0 {
-                self.findings.used(&origin.finding, used);
+            match origin.kind {
+                _ if used == 0 => {}
+                Kind::Unset => self.findings.used(&origin.finding.used_at(pc, how), used),
+                _ => self.findings.used(&origin.finding, used),
             }
         }
     }
 
     /// Moves marks along with a store of `sources` to local memory. A store to other memory is a use, unless it copies an
     /// uninitialised value.
-    fn store_undefined(&mut self, warp: &mut Warp, inst: &Inst, op: MemOp, sources: &[(Row, Reg)], active: u32) {
-        let at = addresses(warp, inst);
+    fn store_undefined(&mut self, warp: &mut Warp, pc: u32, op: MemOp, sources: &[(Row, Reg)], active: u32) {
+        let at = addresses(warp, &self.context.code.insts[pc as usize]);
         let local = local_lanes(op.target, &at, active);
         let bytes = u64::from(op.width.bytes);
         for (element, source) in sources.iter().enumerate().take(usize::from(op.vector)) {
@@ -358,19 +367,23 @@ impl Machine<'_> {
             }
             let first = self.passing.cargo.len();
             for (origin, holders) in parts {
-                let Origin { partly, copies, .. } = &warp.undefined.origins[origin];
-                if !partly || !copies.contains(source) {
-                    self.use_undefined(warp, &[(origin, holders & !local)]);
+                let Origin { kind, copies, .. } = &warp.undefined.origins[origin];
+                if !kind.is_partly() || !copies.contains(source) {
+                    self.use_undefined(warp, pc, Use::Stored, &[(origin, holders & !local)]);
                     continue;
                 }
-                let Origin { finding, is_copy, .. } = &warp.undefined.origins[origin];
+                let Origin { finding, kind, .. } = &warp.undefined.origins[origin];
                 for lane in lanes(holders & !local) {
                     // If several are joined in one value, the first stands for all.
                     if let Some(known) = self.passing.cargo[first..].iter_mut().find(|cargo| cargo.lane == lane) {
                         known.finding.count_more(1);
                         continue;
                     }
-                    let finding = if *is_copy { finding.clone().times(1) } else { finding.for_lanes(1 << lane) };
+                    let finding = match kind {
+                        Kind::Copied => finding.clone().times(1),
+                        Kind::Unset => finding.used_at(pc, Use::Stored).for_lanes(1 << lane),
+                        _ => finding.for_lanes(1 << lane),
+                    };
                     let (target, address, bytes) = (op.target, place(lane), op.width.bytes.into());
                     self.passing.cargo.push(Cargo { lane, target, address, bytes, finding });
                 }
@@ -381,11 +394,12 @@ impl Machine<'_> {
     /// Spreads marks in a vote, match or reduction by the lanes `here`: one undefined source makes all results undefined. The lanes
     /// that an undefined mask names are unknown.
     #[cold]
-    pub(super) fn exchange_undefined(&mut self, warp: &mut Warp, inst: &Inst, here: u32) {
+    pub(super) fn exchange_undefined(&mut self, warp: &mut Warp, pc: u32, here: u32) {
+        let code = self.context.code;
+        let inst = &code.insts[pc as usize];
         let mask = (Row::W, super::sync::mask_row(inst));
         let parts = together(warp, &[mask], here);
-        self.use_undefined(warp, &parts);
-        let code = self.context.code;
+        self.use_undefined(warp, pc, Use::Other, &parts);
         let sources: Registers = reads(code, inst).into_iter().filter(|source| *source != mask).collect();
         let parts: Vec<Part> = together(warp, &sources, here).into_iter().map(|(origin, _)| (origin, here)).collect();
         put(warp, &writes(code, inst), here, &parts);
@@ -393,9 +407,10 @@ impl Machine<'_> {
 
     /// A shuffle by the lanes `here`, each from the lane that `from` says.
     #[cold]
-    pub(super) fn shuffle_undefined(&mut self, warp: &mut Warp, inst: &Inst, here: u32, from: &[u32; 32]) {
+    pub(super) fn shuffle_undefined(&mut self, warp: &mut Warp, pc: u32, here: u32, from: &[u32; 32]) {
+        let inst = &self.context.code.insts[pc as usize];
         let mask = together(warp, &[(Row::W, inst.f)], here);
-        self.use_undefined(warp, &mask);
+        self.use_undefined(warp, pc, Use::Other, &mask);
         let places = together(warp, &[(Row::W, inst.b), (Row::W, inst.c)], here);
         let values = together(warp, &[(Row::W, inst.a)], u32::MAX);
         let brought = values
@@ -420,11 +435,27 @@ fn joined(warp: &Warp, sources: &[(Row, Reg)], active: u32) -> Vec<Part> {
     let lanes_of = |&(row, reg): &(Row, Reg)| warp.undefined.lanes(Home::Register(row, reg));
     let everywhere =
         sources.iter().filter(|source| source.1 != NONE).fold(active, |all, source| all & lanes_of(source));
-    let keep = |(origin, lanes): Part| match warp.undefined.origins[origin].partly {
+    let keep = |(origin, lanes): Part| match warp.undefined.origins[origin].kind.is_partly() {
         true => (origin, lanes & everywhere),
         false => (origin, lanes),
     };
     together(warp, sources, active).into_iter().map(keep).collect()
+}
+
+/// Returns the lanes of `active` whose value is undefined once these registers are multiplied, or bits of one taken by the other: not
+/// those that have a defined 0.
+fn masked(warp: &Warp, sources: &[(Row, Reg)], active: u32) -> Vec<Part> {
+    let is_zero = |row: Row, reg: Reg, lane: usize| match row {
+        Row::W => warp.w[usize::from(reg)].0[lane] == 0,
+        Row::D => warp.d[usize::from(reg)].0[lane] == 0,
+        Row::P => false,
+    };
+    let zeros = |&(row, reg): &(Row, Reg)| {
+        let defined = active & !warp.undefined.lanes(Home::Register(row, reg));
+        filter(defined, |lane| is_zero(row, reg, lane))
+    };
+    let settled = sources.iter().fold(0, |all, source| all | zeros(source));
+    together(warp, sources, active & !settled)
 }
 
 /// Returns the lanes of `active` with an undefined result of a `selp`; the source that is not chosen does not matter.

@@ -72,10 +72,14 @@ const UNINITIALISED_READ: Explanation = Explanation {
         so the kernel seems to work until it runs beside another one. It is reported once the value is used: as an address, in a branch, by \
         an atomic, where what was computed from it is stored to shared or global memory, or as a result that a block leaves in \
         global memory. A copy of it stays uninitialised: a later use of the copy \
-        is reported with the load that brought the value first. A value that is thrown away is no fault.",
+        is reported with the load that brought the value first. A value that is thrown away is no fault. A variable that the compiler keeps in a register is \
+        followed likewise: if a path leaves it without a value, and an address, a branch, an atomic, a barrier or a mask then depends on \
+        it, that is reported at the place of the use.",
     may_miss: "a read of bytes that an earlier, unrelated write of the same launch filled; in shared and local memory, a value of \
         which some bytes were written, since compilers copy structures whole with the holes in them; a value that is joined with \
-        bits that were written, in a register or in an element of the result; a variable that the compiler keeps in a register",
+        bits that were written, in a register or in an element of the result; a variable without a value, kept in a register, that only \
+        reaches a result in memory: compilers leave many such registers unset and throw their values away; a variable that the compiler \
+        has given some value because the source gives it none",
     false_alarms: "when a hole in a structure is as large as an element of the buffer that the structure is copied to: give the \
         buffer the type of the largest member, or bytes",
 };

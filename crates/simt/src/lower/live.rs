@@ -10,10 +10,15 @@ use super::cfg::{self, Block};
 
 /// A set of registers of all three files.
 #[derive(Clone, PartialEq)]
-struct Set(Vec<u64>);
+pub(super) struct Set(Vec<u64>);
 
 impl Set {
-    fn bit(code: &Code, row: Row, reg: Reg) -> usize {
+    pub(super) fn of(code: &Code) -> Set {
+        let bits = usize::from(code.rows32) + usize::from(code.rows64) + usize::from(code.predicates);
+        Set(vec![0; bits.div_ceil(64)])
+    }
+
+    pub(super) fn bit(code: &Code, row: Row, reg: Reg) -> usize {
         let base = match row {
             Row::W => 0,
             Row::D => usize::from(code.rows32),
@@ -22,45 +27,56 @@ impl Set {
         base + usize::from(reg)
     }
 
-    fn insert(&mut self, bit: usize) {
+    pub(super) fn insert(&mut self, bit: usize) {
         self.0[bit / 64] |= 1 << (bit % 64);
     }
 
-    fn remove(&mut self, bit: usize) {
+    pub(super) fn remove(&mut self, bit: usize) {
         self.0[bit / 64] &= !(1 << (bit % 64));
     }
 
-    fn has(&self, bit: usize) -> bool {
+    pub(super) fn has(&self, bit: usize) -> bool {
         self.0[bit / 64] >> (bit % 64) & 1 != 0
+    }
+
+    /// Adds those of another set.
+    pub(super) fn join(&mut self, other: &Set) {
+        self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own |= other);
     }
 }
 
-/// The registers that are live where each block begins, in the order of `blocks`, and at the exit.
-fn live_at_starts(code: &Code, blocks: &[Block]) -> Vec<Set> {
-    let bits = usize::from(code.rows32) + usize::from(code.rows64) + usize::from(code.predicates);
-    let empty = Set(vec![0; bits.div_ceil(64)]);
-    let mut live_in = vec![empty.clone(); blocks.len() + 1];
+/// The registers that `step` keeps where each block begins, in the order of `blocks`, and at the exit. It takes the set behind an
+/// instruction to the one before it.
+pub(super) fn at_starts(code: &Code, blocks: &[Block], step: &impl Fn(usize, &mut Set)) -> Vec<Set> {
+    let mut at_start = vec![Set::of(code); blocks.len() + 1];
     let mut changed = true;
     while changed {
         changed = false;
         for (i, block) in blocks.iter().enumerate().rev() {
-            let live = before(code, block, block.start, &live_in, &empty);
-            if live_in[i] != live {
-                live_in[i] = live;
+            let before = before(code, block, block.start, &at_start, step);
+            if at_start[i] != before {
+                at_start[i] = before;
                 changed = true;
             }
         }
     }
-    live_in
+    at_start
 }
 
-/// Returns the registers that are live before instruction `pc` of `block`.
-fn before(code: &Code, block: &Block, pc: usize, live_in: &[Set], empty: &Set) -> Set {
-    let mut live = empty.clone();
+/// Returns the registers that `step` keeps before instruction `pc` of `block`.
+fn before(code: &Code, block: &Block, pc: usize, at_start: &[Set], step: &impl Fn(usize, &mut Set)) -> Set {
+    let mut kept = Set::of(code);
     for &next in &block.successors {
-        live.0.iter_mut().zip(&live_in[next].0).for_each(|(a, b)| *a |= b);
+        kept.join(&at_start[next]);
     }
-    for inst in code.insts[pc..block.end].iter().rev() {
+    (pc..block.end).rev().for_each(|pc| step(pc, &mut kept));
+    kept
+}
+
+/// Returns the step of liveness.
+fn liveness(code: &Code) -> impl Fn(usize, &mut Set) {
+    |pc, live| {
+        let inst = &code.insts[pc];
         // A guarded write, or one that only some lanes reach, leaves the other lanes' old values; only the
         // guard can make a value be read that this path never wrote.
         if inst.guard.predicate == NONE {
@@ -68,11 +84,10 @@ fn before(code: &Code, block: &Block, pc: usize, live_in: &[Set], empty: &Set) -
         }
         reads(code, inst).into_iter().for_each(|(row, reg)| live.insert(Set::bit(code, row, reg)));
     }
-    live
 }
 
 /// The registers of a file that `live` holds and that no launch fills.
-fn registers<'a>(code: &'a Code, live: &'a Set, row: Row) -> impl Iterator<Item = Reg> + 'a {
+pub(super) fn registers<'a>(code: &'a Code, live: &'a Set, row: Row) -> impl Iterator<Item = Reg> + 'a {
     let (rows, constants) = match row {
         Row::W => (code.rows32, code.constants32.as_slice()),
         Row::D => (code.rows64, code.constants64.as_slice()),
@@ -85,14 +100,22 @@ fn registers<'a>(code: &'a Code, live: &'a Set, row: Row) -> impl Iterator<Item 
 /// Fills `unset32` and `unset64`. Predicates are few and always cleared.
 pub(super) fn find_unset(code: &mut Code) {
     let blocks = cfg::blocks(code);
-    let live_in = live_at_starts(code, &blocks);
-    let Some(mut entry) = live_in.first().cloned() else { return };
+    let live_in = at_starts(code, &blocks, &liveness(code));
+    let mut entry = Set::of(code);
     for function in &code.functions {
-        let block = blocks.partition_point(|block| block.start < function.start as usize);
-        entry.0.iter_mut().zip(&live_in[block].0).for_each(|(a, b)| *a |= b);
+        entry.join(&live_in[block_of(&blocks, function.start as usize)]);
     }
     let (unset32, unset64) = (registers(code, &entry, Row::W).collect(), registers(code, &entry, Row::D).collect());
+    let is_predicate_unset = registers(code, &entry, Row::P).next().is_some();
     (code.unset32, code.unset64) = (unset32, unset64);
+    if is_predicate_unset || !code.unset32.is_empty() || !code.unset64.is_empty() {
+        super::unset::find(code, &blocks);
+    }
+}
+
+/// The block that instruction `pc` is in.
+pub(super) fn block_of(blocks: &[Block], pc: usize) -> usize {
+    blocks.partition_point(|block| block.start <= pc).saturating_sub(1)
 }
 
 /// The registers that are live before each of the instructions `pcs`.
@@ -101,11 +124,10 @@ pub(super) fn live_before(code: &Code, pcs: &[usize]) -> Vec<Vec<(Row, Reg)>> {
         return Vec::new();
     }
     let blocks = cfg::blocks(code);
-    let live_in = live_at_starts(code, &blocks);
-    let empty = Set(vec![0; live_in[0].0.len()]);
+    let step = liveness(code);
+    let live_in = at_starts(code, &blocks, &step);
     let at = |&pc: &usize| {
-        let block = &blocks[blocks.partition_point(|block| block.start <= pc) - 1];
-        let live = before(code, block, pc, &live_in, &empty);
+        let live = before(code, &blocks[block_of(&blocks, pc)], pc, &live_in, &step);
         let of = |row| registers(code, &live, row).map(move |reg| (row, reg)).collect::<Vec<_>>();
         [of(Row::W), of(Row::D), of(Row::P)].concat()
     };

@@ -27,6 +27,7 @@ mod spelling;
 pub(crate) mod strong_loads;
 mod sync;
 mod target;
+mod unset;
 pub(crate) mod variables;
 mod video;
 
@@ -265,6 +266,7 @@ impl<'m> Lower<'m> {
             signature: call::signature(function),
             frame_rows: self.body.frame_bytes_max.div_ceil(4),
             local_bytes: self.body.local_bytes,
+            unset: Vec::new(),
         });
         Ok(())
     }

@@ -85,11 +85,16 @@ const EXITED: &str = "a barrier waits for the threads that are left, on a card a
 const NOT_RESIDENT: &str = "in the simulator one more block always finds room; on a card it begins only when another ends, so the launch hangs: \
     launch no more blocks than fit, and let each do more (a grid-stride loop); `--cooperative` refuses a grid that does not fit";
 
+const UNSET: &str = "nothing has given the variable a value on the way here, so its register holds whatever was left there: 0 in the \
+    simulator, anything on a card";
+const SET_IT: &str = "give the variable a value where it is declared, or on the path that leaves it out";
+
 impl Finding {
     /// Why it is wrong, or why it is not, if that is not what the kind of fault says.
     pub(super) fn why(&self, names: &Names<'_>) -> Option<&'static str> {
         let hazard = match self.detail {
             Detail::Race { hazard, .. } | Detail::GlobalRace { hazard, .. } => hazard,
+            Detail::Unset(_) => return Some(UNSET),
             Detail::Exited { .. } => return Some(EXITED),
             Detail::NotResident { .. } => return Some(NOT_RESIDENT),
             Detail::CountedElsewhere { .. } => return Some(COUNTED_ELSEWHERE),
@@ -125,6 +130,7 @@ impl Finding {
             Detail::Race { hazard, .. } => self.remedy_of_race(names, hazard),
             Detail::GlobalRace { .. } => self.remedy_of_global_race(names),
             Detail::CountedElsewhere { .. } => Some(ONE_BLOCK),
+            Detail::Unset(_) => Some(SET_IT),
             Detail::NoBlock { ended: Some(_), .. } => Some(STAY),
             Detail::NoBlock { ended: None, .. } => Some(RANKS),
             Detail::Lanes { .. } => Some(NAMED_LANES),

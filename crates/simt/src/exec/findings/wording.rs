@@ -1,6 +1,6 @@
 //! Words of findings: accesses by variable and element, with their lines in the source.
 
-use super::{At, Detail, Finding};
+use super::{At, Detail, Finding, Use};
 use crate::code::{BARRIERS, Inst, Op, SharedVariable};
 use crate::counters::grouped;
 use crate::exec::issue::Place;
@@ -282,6 +282,17 @@ impl Finding {
                 "waits at this barrier for threads of the block that will not reach it".into()
             }
             _ => "waits here, and no thread of the block can go on".into(),
+        }
+    }
+
+    /// Says what depends on a value that nothing has set.
+    pub(super) fn unset_sentence(&self, how: Use) -> &'static str {
+        match how {
+            Use::Address => "accesses an address that depends on a variable that was never set on this path",
+            Use::Path => "decides where to go by a variable that was never set on this path",
+            Use::Atomic => "updates memory by a value that depends on a variable that was never set on this path",
+            Use::Stored => "stores a value that depends on a variable that was never set on this path",
+            Use::Other => "depends on a variable that was never set on this path",
         }
     }
 
