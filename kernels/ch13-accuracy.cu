@@ -195,7 +195,7 @@ ORDERED(Doubles, doubles)
 // The same bits in any order, but not the exact sum: what is 66 bits below
 // the largest element is lost. First the largest, of bits without the sign.
 // All words are 0 before the first launch and after the last.
-struct Bins { u64 largest, sums[3]; float special; };
+struct Bins { u64 largest, sums[3]; double special; };
 __device__ int power_of(unsigned int largest, int bin) {
     return static_cast<int>(largest >> 23) - 127 - 21 - 22 * bin;
 }
@@ -221,7 +221,7 @@ extern "C" __global__ void __launch_bounds__(256)
     for (u64 i = blockIdx.x * 256 + threadIdx.x; i < n; i += stride) {
         double x = in[i];
         if ((__float_as_uint(in[i]) & 0x7fffffff) >= INFINITE) {
-            atomicAdd(&bins->special, in[i]);
+            atomicAdd(&bins->special, x);
             continue;
         }
         for (int bin = 0; bin < 3; bin++) {
