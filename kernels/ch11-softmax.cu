@@ -574,14 +574,17 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
     Piece<W> pieces[V], others[V];
     float x[V][W], y[V][W], first, first_y;
     bool has_first;
-    __device__ void load(const Row<Op, W>& row, unsigned int at,
-                         unsigned int step) {
+    __device__ void load_first(const Row<Op, W>& row, unsigned int at) {
         has_first = W > 1 && at < row.head;
-        for (unsigned int k = 0; k < V; k++)
-            row.load(pieces[k], others[k], at + k * step);
         if (!has_first) return;
         first = ::widen(row.in[at]);
         if (Op::HAS_OTHER) first_y = ::widen(row.other[at]);
+    }
+    __device__ void load(const Row<Op, W>& row, unsigned int at,
+                         unsigned int step) {
+        for (unsigned int k = 0; k < V; k++)
+            row.load(pieces[k], others[k], at + k * step);
+        load_first(row, at);
     }
     __device__ void widen(const Row<Op, W>& row) {
         for (unsigned int k = 0; k < V; k++)
@@ -729,6 +732,168 @@ __device__ void block(Task<Op> task) {
 }
 // ANCHOR_END: block
 
+// ANCHOR: stage
+// A row that a cluster will hold, on its way to shared memory, where it takes
+// no registers. A thread copies what it reads itself, so that no barrier is
+// needed.
+template <class Op, unsigned int V, unsigned int W, unsigned int BLOCK>
+struct Stage {
+    static constexpr unsigned int INPUTS = Op::HAS_OTHER ? 2 : 1;
+    uint4 vectors[INPUTS][V][BLOCK];
+    template <typename T>
+    __device__ static void copy(uint4& to, const T* from, unsigned int left,
+                                bool aligned) {
+        if (aligned && left >= W) {
+            asm volatile(
+                "cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(
+                    static_cast<unsigned int>(__cvta_generic_to_shared(&to))),
+                "l"(from)
+                : "memory");
+            return;
+        }
+        Piece<W> piece;
+        ::load<W>(piece, from, left, false, Op::missing());
+        to = {piece.words[0], piece.words[1], piece.words[2], piece.words[3]};
+    }
+    __device__ void load(const Row<Op, W>& row, unsigned int at,
+                         unsigned int step) {
+        for (unsigned int k = 0; k < V; k++) {
+            unsigned int piece = at + k * step, left = row.left(piece);
+            copy(vectors[0][k][threadIdx.x], row.in + row.begin(piece), left,
+                 row.aligned);
+            if (INPUTS > 1)
+                copy(vectors[INPUTS - 1][k][threadIdx.x],
+                     row.other + row.begin(piece), left, row.aligned);
+        }
+    }
+    __device__ void read(Held<Op, V, W>& held) const {
+        for (unsigned int k = 0; k < V; k++) {
+            uint4 x = vectors[0][k][threadIdx.x],
+                  y = vectors[INPUTS - 1][k][threadIdx.x];
+            held.pieces[k] = {{x.x, x.y, x.z, x.w}};
+            if (INPUTS > 1) held.others[k] = {{y.x, y.y, y.z, y.w}};
+        }
+    }
+};
+// ANCHOR_END: stage
+
+#if __CUDA_ARCH__ >= 900
+// ANCHOR: mail
+// The blocks of a cluster meet without a barrier of all. Each sends what it
+// knows to all of them, by stores whose bytes a barrier object of the other
+// block counts, and waits for its own object alone. For TURNS turns each has
+// an object and a place of its own; then a barrier of the cluster says that
+// all have been read.
+template <unsigned int CLUSTER> struct Mail {
+    static constexpr unsigned int TURNS = 64;
+    Pair values[TURNS][CLUSTER];
+    unsigned long long arrived[TURNS];
+    __device__ static unsigned int address(const void* shared) {
+        return static_cast<unsigned int>(__cvta_generic_to_shared(shared));
+    }
+    __device__ void begin(unsigned int turn) {
+        if (turn % TURNS != 0) return;
+        unsigned int object = address(&arrived[threadIdx.x % TURNS]);
+        bool has_one = threadIdx.x < TURNS;
+        if (turn == 0 && has_one)
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n"
+                         "fence.mbarrier_init.release.cluster;" ::"r"(object)
+                         : "memory");
+        cooperative_groups::this_cluster().sync();
+        if (has_one)
+            asm volatile(
+                "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
+                    object),
+                "r"(static_cast<unsigned int>(sizeof(values[0])))
+                : "memory");
+    }
+    // The first lanes send, each to the block of its number.
+    __device__ void send(Pair mine, unsigned int turn) {
+        if (threadIdx.x >= CLUSTER) return;
+        unsigned int to, counted, rank = blockIdx.x % CLUSTER;
+        asm("mapa.shared::cluster.u32 %0, %1, %2;"
+            : "=r"(to)
+            : "r"(address(&values[turn % TURNS][rank])), "r"(threadIdx.x));
+        asm("mapa.shared::cluster.u32 %0, %1, %2;"
+            : "=r"(counted)
+            : "r"(address(&arrived[turn % TURNS])), "r"(threadIdx.x));
+        asm volatile(
+            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes"
+            ".v2.f32 [%0], {%1, %2}, [%3];" ::"r"(to),
+            "f"(mine.max), "f"(mine.sum), "r"(counted)
+            : "memory");
+    }
+    __device__ void wait(unsigned int turn) {
+        unsigned int done;
+        do {
+            asm volatile(
+                "{\n"
+                ".reg .pred done;\n"
+                "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 "
+                "done, [%1], %2;\n"
+                "selp.u32 %0, 1, 0, done;\n"
+                "}"
+                : "=r"(done)
+                : "r"(address(&arrived[turn % TURNS])), "r"(turn / TURNS % 2)
+                : "memory");
+        } while (!done);
+    }
+};
+// ANCHOR_END: mail
+
+// ANCHOR: persistent
+// A cluster takes rows until there are none. STAGES - 1 rows are on their way
+// while it works on one.
+extern __shared__ uint4 stages[];
+template <class Op, unsigned int BLOCK, unsigned int V, unsigned int CLUSTER,
+          unsigned int STAGES>
+__device__ void persistent(Task<Op> task) {
+    constexpr unsigned int W = PER_VECTOR<typename Op::In>,
+                           STEP = CLUSTER * BLOCK;
+    __shared__ Mail<CLUSTER> mail;
+    __shared__ Pair of_warps[2][BLOCK / WARP];
+    auto stage = reinterpret_cast<Stage<Op, V, W, BLOCK>*>(stages);
+    unsigned int first = blockIdx.x % CLUSTER * BLOCK + threadIdx.x;
+    unsigned long long team = blockIdx.x / CLUSTER,
+                       teams = gridDim.x / CLUSTER;
+    auto row = [&](unsigned int turn) {
+        return Row<Op, W>(task, team + turn * teams, 0, task.cols, STEP);
+    };
+    auto ask = [&](unsigned int turn) {
+        stage[turn % STAGES].load(row(turn), first, STEP);
+        asm volatile("cp.async.commit_group;" ::: "memory");
+    };
+    for (unsigned int turn = 0; turn + 1 < STAGES; turn++) ask(turn);
+#pragma unroll 1
+    for (unsigned int turn = 0; team + turn * teams < task.rows; turn++) {
+        unsigned long long at = team + turn * teams;
+        mail.begin(turn);
+        // Its label and gradient, if it has any.
+        Known of_row = known(task, at, {0, 1}, 0);
+        Held<Op, V, W> held;
+        float e[V][W], of_first;
+        held.load_first(row(turn), first);
+        ask(turn + STAGES - 1);
+        asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 1) : "memory");
+        stage[turn % STAGES].read(held);
+        held.widen(row(turn));
+        Pair of_warp = Op::PAIRS ? held.template pair<WARP>(e, of_first)
+                                 : held.template sum<WARP>();
+        mail.send(block_pair<Op, BLOCK>(of_warp, of_warps[turn % 2]), turn);
+        mail.wait(turn);
+        Pair all = group_pair<Op, CLUSTER>(
+            mail.values[turn % mail.TURNS][threadIdx.x % CLUSTER]);
+        of_row.max = all.max, of_row.sum = all.sum;
+        of_row.log = logarithm(all.sum);
+        if (Op::PAIRS)
+            of_row.share = __fdiv_rn(
+                exponential(of_warp.max - base_of(all.max)), all.sum);
+        held.write(row(turn), first, STEP, e, of_first, of_row);
+    }
+}
+// ANCHOR_END: persistent
+#endif
+
 // ANCHOR: parts
 // Rows that are too long to be held: `count` blocks a row find the pair of a
 // part each, and in a second launch, which merges them, they read their part
@@ -806,6 +971,15 @@ __device__ void whole(Task<Op> task, unsigned int count, unsigned int length,
     extern "C" __global__ void __launch_bounds__(THREADS) \
         cluster_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(OP)) { \
         block<OP, THREADS, V, BLOCKS>(GIVEN); \
+    }
+// As many threads of a multiprocessor as it has registers for.
+#define RESIDENT(HELD) ((HELD) > 16 ? 512 : 1024)
+#define PERSISTENT(OP, NAME, TYPE, BLOCKS, THREADS, V, STAGES) \
+    extern "C" __global__ void __launch_bounds__( \
+        THREADS, RESIDENT(V * PER_VECTOR<OP::In>) / THREADS) \
+        persistent_##NAME##_c##BLOCKS##t##THREADS##v##V##s##STAGES##_##TYPE( \
+            TASK(OP)) { \
+        persistent<OP, THREADS, V, BLOCKS, STAGES>(GIVEN); \
     }
 #define PARTS(OP, NAME, TYPE, THREADS, LOADS) \
     extern "C" __global__ void __launch_bounds__(THREADS) \

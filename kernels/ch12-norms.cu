@@ -665,6 +665,158 @@ __device__ void block(Task<typename Op::Element> task) {
 }
 // ANCHOR_END: block
 
+// ANCHOR: stage
+// A row that a cluster will hold, on its way to shared memory, where it takes
+// no registers. A thread copies what it reads itself, so that no barrier is
+// needed.
+template <class Op, unsigned int V, unsigned int W, unsigned int BLOCK>
+struct Stage {
+    static constexpr unsigned int INPUTS = Op::ADDED || Op::BACK ? 2 : 1;
+    uint4 vectors[INPUTS][V][BLOCK];
+    template <typename T>
+    __device__ static void copy(uint4& to, const T* from, unsigned int left,
+                                bool aligned) {
+        if (aligned && left >= W) {
+            asm volatile(
+                "cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(
+                    static_cast<unsigned int>(__cvta_generic_to_shared(&to))),
+                "l"(from)
+                : "memory");
+            return;
+        }
+        Piece<W> piece;
+        ::load(piece, from, left, false);
+        to = {piece.words[0], piece.words[1], piece.words[2], piece.words[3]};
+    }
+    __device__ void load(const Row<Op, W>& row, unsigned int at,
+                         unsigned int step) {
+        for (unsigned int k = 0; k < V; k++) {
+            unsigned int piece = at + k * step, left = row.left(piece);
+            copy(vectors[0][k][threadIdx.x], row.in + piece * W, left,
+                 row.aligned);
+            if (INPUTS > 1)
+                copy(vectors[INPUTS - 1][k][threadIdx.x],
+                     row.other + piece * W, left, row.aligned);
+        }
+    }
+    __device__ void read(Held<Op, V, W>& held) const {
+        for (unsigned int k = 0; k < V; k++) {
+            uint4 x = vectors[0][k][threadIdx.x],
+                  y = vectors[INPUTS - 1][k][threadIdx.x];
+            held.pieces[k] = {{x.x, x.y, x.z, x.w}};
+            if (INPUTS > 1) held.others[k] = {{y.x, y.y, y.z, y.w}};
+        }
+    }
+};
+// ANCHOR_END: stage
+
+#if __CUDA_ARCH__ >= 900
+// ANCHOR: mail
+// The blocks of a cluster meet without a barrier of all. Each sends what it
+// knows to all of them, by stores whose bytes a barrier object of the other
+// block counts, and waits for its own object alone. For TURNS turns each has
+// an object and a place of its own; then a barrier of the cluster says that
+// all have been read.
+template <class Op, unsigned int CLUSTER> struct Mail {
+    static constexpr unsigned int TURNS = 64,
+                                  KINDS = Op::BACK ? 4 : Op::CENTRED ? 2 : 1;
+    float __align__(16) values[TURNS][CLUSTER][KINDS];
+    unsigned long long arrived[TURNS];
+    __device__ static unsigned int address(const void* shared) {
+        return static_cast<unsigned int>(__cvta_generic_to_shared(shared));
+    }
+    __device__ void begin(unsigned int turn) {
+        if (turn % TURNS != 0) return;
+        unsigned int object = address(&arrived[threadIdx.x % TURNS]);
+        bool has_one = threadIdx.x < TURNS;
+        if (turn == 0 && has_one)
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n"
+                         "fence.mbarrier_init.release.cluster;" ::"r"(object)
+                         : "memory");
+        cooperative_groups::this_cluster().sync();
+        if (has_one)
+            asm volatile(
+                "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
+                    object),
+                "r"(static_cast<unsigned int>(sizeof(values[0])))
+                : "memory");
+    }
+    // The first lanes send, each to the block of its number.
+    __device__ void send(Moments mine, unsigned int turn) {
+        if (threadIdx.x >= CLUSTER) return;
+        unsigned int to, counted, rank = blockIdx.x % CLUSTER;
+        asm("mapa.shared::cluster.u32 %0, %1, %2;"
+            : "=r"(to)
+            : "r"(address(&values[turn % TURNS][rank])), "r"(threadIdx.x));
+        asm("mapa.shared::cluster.u32 %0, %1, %2;"
+            : "=r"(counted)
+            : "r"(address(&arrived[turn % TURNS])), "r"(threadIdx.x));
+        if (Op::BACK)
+            asm volatile(
+                "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes"
+                ".v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(to),
+                "f"(mine.squares), "f"(mine.mean), "f"(mine.g), "f"(mine.gx),
+                "r"(counted)
+                : "memory");
+        else if (Op::CENTRED)
+            asm volatile(
+                "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes"
+                ".v2.f32 [%0], {%1, %2}, [%3];" ::"r"(to),
+                "f"(mine.squares), "f"(mine.mean), "r"(counted)
+                : "memory");
+        else
+            asm volatile(
+                "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes"
+                ".f32 [%0], %1, [%2];" ::"r"(to),
+                "f"(mine.squares), "r"(counted)
+                : "memory");
+    }
+    __device__ void wait(unsigned int turn) {
+        unsigned int done;
+        do {
+            asm volatile(
+                "{\n"
+                ".reg .pred done;\n"
+                "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 "
+                "done, [%1], %2;\n"
+                "selp.u32 %0, 1, 0, done;\n"
+                "}"
+                : "=r"(done)
+                : "r"(address(&arrived[turn % TURNS])), "r"(turn / TURNS % 2)
+                : "memory");
+        } while (!done);
+    }
+    // What a block sent, of so many elements.
+    __device__ Moments received(unsigned int rank, float count,
+                                unsigned int turn) const {
+        const float* of_block = values[turn % TURNS][rank];
+        return {count, Op::CENTRED ? of_block[1] : 0, of_block[0],
+                Op::BACK ? of_block[2] : 0, Op::BACK ? of_block[3] : 0};
+    }
+};
+// ANCHOR_END: mail
+#endif
+
+// ANCHOR: fixed
+// The weights and biases of a lane's columns, for all rows that come to it.
+template <class Op, unsigned int V, unsigned int W> struct Fixed {
+    Piece<W> of_weights[V], of_biases[V];
+    __device__ void load(const Row<Op, W>& row, unsigned int at,
+                         unsigned int step) {
+        for (unsigned int k = 0; k < V; k++) {
+            row.load_weights(of_weights[k], at + k * step);
+            row.load_biases(of_biases[k], at + k * step);
+        }
+    }
+    __device__ void take(const Held<Op, V, W>& held, const Row<Op, W>& row,
+                         unsigned int at, unsigned int step, Known of_row) {
+        for (unsigned int k = 0; k < V; k++)
+            row.write(held.x[k], of_weights[k], of_biases[k], at + k * step,
+                      of_row);
+    }
+};
+// ANCHOR_END: fixed
+
 // ANCHOR: columns
 // What a lane has for its columns, over all rows that come to it: their
 // weights, and the sums that become gradients.
@@ -674,8 +826,8 @@ template <class Op, unsigned int V, unsigned int W> struct Columns {
     static constexpr bool AHEAD = W > 4;
     Piece<W> of_weights[V];
     float weights[V][W] = {}, biases[V][W] = {};
-    __device__ Columns(const Row<Op, W>& row, unsigned int at,
-                       unsigned int step) {
+    __device__ void load(const Row<Op, W>& row, unsigned int at,
+                         unsigned int step) {
         for (unsigned int k = 0; k < V; k++)
             row.load_weights(of_weights[k], at + k * step);
     }
@@ -770,7 +922,8 @@ __device__ void back_groups(Task<typename Op::Element> task, float* sums) {
     auto row = [&](unsigned long long at) {
         return Row<Op, W>(task, at + threadIdx.x / LANES, 0, task.cols);
     };
-    Columns<Op, V, W> columns(row(0), lane, LANES);
+    Columns<Op, V, W> columns;
+    columns.load(row(0), lane, LANES);
     Held<Op, V, W> held;
     unsigned long long step =
         static_cast<unsigned long long>(gridDim.x) * GROUPS;
@@ -823,7 +976,8 @@ __device__ void back_block(Task<typename Op::Element> task, float* sums) {
     auto row = [&](unsigned long long at) {
         return Row<Op, W>(task, at, 0, task.cols);
     };
-    Columns<Op, V, W> columns(row(0), first, STEP);
+    Columns<Op, V, W> columns;
+    columns.load(row(0), first, STEP);
     Held<Op, V, W> held;
     meeting.begin();
     if (columns.AHEAD) held.load(row(mine), first, STEP);
@@ -847,6 +1001,61 @@ __device__ void back_block(Task<typename Op::Element> task, float* sums) {
     // ANCHOR_END: row_after_row
 }
 // ANCHOR_END: back_block
+
+#if __CUDA_ARCH__ >= 900
+// ANCHOR: persistent
+// A cluster takes rows until there are none. STAGES - 1 rows are on their way
+// while it works on one; what it knows of the columns stays.
+extern __shared__ uint4 stages[];
+template <unsigned int BLOCK, unsigned int CLUSTER, unsigned int STAGES,
+          template <class, unsigned int, unsigned int> class Columns, class Op,
+          unsigned int V, unsigned int W>
+__device__ void persistent(Task<typename Op::Element> task,
+                           Columns<Op, V, W>& columns) {
+    constexpr unsigned int STEP = CLUSTER * BLOCK;
+    __shared__ Mail<Op, CLUSTER> mail;
+    __shared__ Moments of_warps[2][BLOCK / WARP];
+    auto stage = reinterpret_cast<Stage<Op, V, W, BLOCK>*>(stages);
+    unsigned int rank = blockIdx.x % CLUSTER,
+                 first = rank * BLOCK + threadIdx.x,
+                 other = threadIdx.x % CLUSTER;
+    unsigned long long team = blockIdx.x / CLUSTER,
+                       teams = gridDim.x / CLUSTER;
+    auto row = [&](unsigned int turn) {
+        return Row<Op, W>(task, team + turn * teams, 0, task.cols);
+    };
+    auto ask = [&](unsigned int turn) {
+        stage[turn % STAGES].load(row(turn), first, STEP);
+        asm volatile("cp.async.commit_group;" ::: "memory");
+    };
+    for (unsigned int turn = 0; turn + 1 < STAGES; turn++) ask(turn);
+    columns.load(Row<Op, W>(task, 0, 0, task.cols), first, STEP);
+    Held<Op, V, W> held;
+    unsigned int count = held.template count<BLOCK>(row(0), first, STEP);
+    // Elements of the block whose moments a lane reads.
+    float of_other = static_cast<float>(held.template count<BLOCK>(
+        row(0), other * BLOCK + threadIdx.x, STEP));
+#pragma unroll 1
+    for (unsigned int turn = 0; team + turn * teams < task.rows; turn++) {
+        mail.begin(turn);
+        ask(turn + STAGES - 1);
+        asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 1) : "memory");
+        stage[turn % STAGES].read(held);
+        held.widen(row(turn));
+        Moments of_warp = held.template moments<WARP>(
+            row(turn), columns.of_weights, first, STEP);
+        mail.send(block_moments<Op, BLOCK>(of_warp, count, of_warps[turn % 2]),
+                  turn);
+        mail.wait(turn);
+        Moments all = group_moments<Op, CLUSTER>(
+            mail.received(other, of_other, turn),
+            static_cast<float>(task.cols));
+        columns.take(held, row(turn), first, STEP,
+                     known<Op>(all, task.cols));
+    }
+}
+// ANCHOR_END: persistent
+#endif
 
 // ANCHOR: parts
 // Rows that are too long to be held: `count` blocks a row find the moments of
@@ -908,7 +1117,8 @@ __device__ void finish(Task<typename Op::Element> task, unsigned int count,
     constexpr unsigned int W = PER_VECTOR<typename Op::Element>;
     unsigned int at = blockIdx.x / count * BLOCK + threadIdx.x,
                  first = blockIdx.x % count;
-    Columns<Op, 1, W> columns(Row<Op, W>(task, 0, 0, task.cols), at, 0);
+    Columns<Op, 1, W> columns;
+    columns.load(Row<Op, W>(task, 0, 0, task.cols), at, 0);
 #pragma unroll 1
     for (unsigned long long begin = first; begin < task.rows;
          begin += static_cast<unsigned long long>(ROWS) * count) {
@@ -1002,6 +1212,16 @@ __device__ void gradients(const float* sums, unsigned int teams,
     cluster_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(T)) { \
         block<OP<T>, THREADS, V, BLOCKS>(GIVEN); \
     }
+// 512 threads of a multiprocessor take turns.
+#define PERSISTENT_KERNEL(THREADS) \
+    extern "C" __global__ void __launch_bounds__(THREADS, 512 / THREADS)
+#define PERSISTENT(OP, T, NAME, TYPE, BLOCKS, THREADS, V, STAGES) \
+    PERSISTENT_KERNEL(THREADS) \
+    persistent_##NAME##_c##BLOCKS##t##THREADS##v##V##s##STAGES##_##TYPE( \
+        TASK(T)) { \
+        Fixed<OP<T>, V, PER_VECTOR<T>> columns; \
+        persistent<THREADS, BLOCKS, STAGES>(GIVEN, columns); \
+    }
 #define PARTS(OP, T, NAME, TYPE, THREADS, LOADS) \
     KERNEL(THREADS) \
     parts_##NAME##_t##THREADS##u##LOADS##_##TYPE( \
@@ -1050,6 +1270,17 @@ __device__ void gradients(const float* sums, unsigned int teams,
     cluster_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(T), \
                                                           float* sums) { \
         back_block<OP<T>, THREADS, V, BLOCKS>(GIVEN, sums); \
+    }
+
+#define BACK_PERSISTENT(OP, T, NAME, TYPE, BLOCKS, THREADS, V, STAGES) \
+    PERSISTENT_KERNEL(THREADS) \
+    persistent_##NAME##_c##BLOCKS##t##THREADS##v##V##s##STAGES##_##TYPE( \
+        TASK(T), float* sums) { \
+        Columns<OP<T>, V, PER_VECTOR<T>> columns; \
+        persistent<THREADS, BLOCKS, STAGES>(GIVEN, columns); \
+        Sums<OP<T>>{GIVEN, sums, blockIdx.x / BLOCKS, gridDim.x / BLOCKS} \
+            .put(columns, blockIdx.x % BLOCKS * THREADS + threadIdx.x, \
+                 BLOCKS * THREADS); \
     }
 
 // The shapes that every device can run. A GPU gets others that suit the

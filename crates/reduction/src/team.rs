@@ -36,6 +36,8 @@ pub enum Shape {
         /// Vectors that a thread holds.
         vectors: u32,
     },
+    /// Clusters take rows in turns. The next rows are on their way to shared memory while one is worked on.
+    Persistent(PersistentTeam),
     /// A block reads a row, and where there are results for each element, reads it once more.
     Stream {
         /// Threads.
@@ -56,10 +58,46 @@ pub enum Shape {
     },
 }
 
+/// Cluster that takes rows in turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PersistentTeam {
+    /// Blocks.
+    pub blocks: u32,
+    /// Threads of each.
+    pub block: u32,
+    /// Vectors that a thread holds.
+    pub vectors: u32,
+    /// Rows in shared memory, the one that is worked on among them.
+    pub stages: u32,
+    /// Threads that a multiprocessor has registers for, as the kernel's launch bounds say.
+    pub resident: u32,
+}
+
+impl PersistentTeam {
+    /// Dynamic shared memory of a block.
+    fn shared_bytes(self, problem: &Problem<'_>) -> u32 {
+        self.stages * self.vectors * self.block * 16 * problem.op.arrays() as u32
+    }
+
+    /// Clusters that the card holds at once.
+    fn clusters(self, problem: &Problem<'_>) -> u64 {
+        let bytes = self.shared_bytes(problem) + self.blocks * MAIL_BYTES + OTHER_BYTES;
+        let of_multiprocessor = problem.card.shared_bytes_per_multiprocessor / bytes;
+        let of_multiprocessor = of_multiprocessor.min(self.resident / self.block);
+        u64::from(problem.card.clusters_of(self.blocks)) * u64::from(of_multiprocessor)
+    }
+}
+
 /// Elements of each thread, where all threads of a problem are resident at once.
 const OF_WAVE: u64 = 8;
 /// Bytes of a row that are worth a block of parts.
 const OF_PART_BYTES: u64 = 16 << 10;
+/// Rows that a persistent cluster takes at least.
+const TURNS: u64 = 4;
+/// Most shared memory that a persistent block has besides its rows: for each block of the cluster what that sends in 64 turns,
+/// four numbers each; and barrier objects, the warps' values and what the system keeps.
+const MAIL_BYTES: u32 = 64 * 4 * 4;
+const OTHER_BYTES: u32 = 3 << 10;
 
 /// Ends of the sentences that say why, where chapters differ.
 #[derive(Debug, Clone, Copy)]
@@ -88,6 +126,11 @@ impl Shape {
             Shape::Cluster { blocks, block, .. } => format!(
                 "a row is {bytes} bytes, more than a block holds well: a cluster of {blocks} blocks of {block} threads holds it, and \
                  reads it once{held}"
+            ),
+            Shape::Persistent(PersistentTeam { blocks, block, stages, .. }) => format!(
+                "a row is {bytes} bytes, more than a block holds well: clusters of {blocks} blocks of {block} threads take rows in \
+                 turns, with {} on its way while they work on one{held}",
+                if *stages > 2 { format!("{} rows", stages - 1) } else { "a row".to_owned() }
             ),
             Shape::Stream { block, .. } => format!("a row is {bytes} bytes: {block} threads go through it{stream}"),
             Shape::Parts { parts, length, .. } => format!(
@@ -172,6 +215,17 @@ impl Kernels<'_> {
         held(u64::from(vectors) * self.problem.per_vector()) + of_block(block.into()) + of_cluster
     }
 
+    /// A launch of as many clusters as the card holds, by this macro.
+    pub fn persistent(&self, name: &str, team: PersistentTeam) -> Pass {
+        let PersistentTeam { blocks, block, vectors, stages, .. } = team;
+        let teams = team.clusters(self.problem).min(self.problem.matrix().rows).max(1);
+        let line = self.line(name, &format!("{blocks}, {block}, {vectors}, {stages}"));
+        let shape = format!("c{blocks}t{block}v{vectors}s{stages}");
+        let mut pass = self.pass("persistent", &shape, line, teams * u64::from(blocks), block.into());
+        (pass.geometry.cluster, pass.geometry.shared_bytes) = (blocks, team.shared_bytes(self.problem));
+        pass
+    }
+
     /// Roundings of a group of lanes that hold so many elements each.
     pub fn grouped(&self, lanes: u32, elements: u32) -> u64 {
         (self.roundings.held)(elements.into()) + (self.roundings.lanes)(lanes)
@@ -200,6 +254,10 @@ impl Kernels<'_> {
                 let mut pass = self.pass("cluster", &name, line, rows * u64::from(blocks), block.into());
                 pass.geometry.cluster = blocks;
                 self.one(pass, self.held(blocks, block, vectors))
+            }
+            Shape::Persistent(team) => {
+                let PersistentTeam { blocks, block, vectors, .. } = team;
+                self.one(self.persistent("PERSISTENT", team), self.held(blocks, block, vectors))
             }
             Shape::Stream { block, loads } => {
                 let line = self.line("TWO", &format!("{block}, {loads}"));
@@ -289,6 +347,26 @@ pub fn first_to_hold(problem: &Problem<'_>, matrix: Matrix, teams: impl IntoIter
         let (blocks, block, vectors) = (blocks as u32, block as u32, vectors as u32);
         Some(if blocks == 1 { Shape::Block { block, vectors } } else { Shape::Cluster { blocks, block, vectors } })
     })
+}
+
+/// The first of these clusters that holds a row, with how many elements a thread may hold and the stages, if each has several rows to
+/// take. `resident`: threads of a multiprocessor, where each holds so many elements.
+pub fn first_to_take_turns(
+    problem: &Problem<'_>,
+    matrix: Matrix,
+    teams: &[(Team, u32)],
+    resident: fn(u64) -> u32,
+) -> Option<Shape> {
+    let per = problem.per_vector();
+    let team = teams.iter().find_map(|&((blocks, block, most), stages)| {
+        let vectors = matrix.cols.div_ceil(per).div_ceil(blocks * block);
+        let resident = resident(vectors * per);
+        let is_held = vectors * per <= most;
+        let [blocks, block, vectors] = [blocks, block, vectors].map(|n| n as u32);
+        is_held.then_some(PersistentTeam { blocks, block, vectors, stages, resident })
+    })?;
+    let clusters = team.clusters(problem);
+    (clusters > 0 && matrix.rows >= TURNS * clusters).then_some(Shape::Persistent(team))
 }
 
 /// Groups of lanes that hold single elements, for short rows that are not whole vectors or do not begin at one.

@@ -168,7 +168,7 @@ fn holds(kernel: &str, cols: u64, per: u64) -> bool {
     match kernel.split('_').next() {
         Some("groups") => cols <= number(shape, 'l') * number(shape, 'v') * number(shape, 'w'),
         Some("block") => cols <= number(shape, 't') * number(shape, 'v') * per,
-        Some("cluster") => cols <= number(shape, 'c') * number(shape, 't') * number(shape, 'v') * per,
+        Some("cluster" | "persistent") => cols <= number(shape, 'c') * number(shape, 't') * number(shape, 'v') * per,
         _ => true,
     }
 }

@@ -243,7 +243,7 @@ impl CrossEntropy {
                 let of_round = u64::from(loads) * problem.per_vector();
                 (name, 0, rows, kernels.running(cols, block, loads) + of_block + of_round)
             }
-            Shape::Cluster { .. } | Shape::Parts { .. } => unreachable!("no shape of losses"),
+            Shape::Cluster { .. } | Shape::Persistent(_) | Shape::Parts { .. } => unreachable!("no shape of losses"),
         };
         let none = Arg::U64(0);
         let args = vec![

@@ -4,12 +4,16 @@ use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan, Problem};
 use crate::team::{
-    Endings, HOLDING_BLOCKS, Kernels, Roundings, Shape, Team, committed, first_to_hold, held_by_block, is_few,
+    Endings, HOLDING_BLOCKS, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns, held_by_block, is_few,
     lanes_of_elements, parts, stream,
 };
 
 /// Elements of a row that are a warp's; backward, where a barrier for each row would be one in every turn, twice as many.
 const OF_WARP: u64 = 512;
+/// Threads of persistent clusters that a multiprocessor has registers for.
+const PERSISTENT_THREADS: u32 = 512;
+/// Elements of a row that a block holds, where rows are many.
+const OF_BLOCK: u64 = 16 << 10;
 /// Elements that a thread of a block of 256 holds. Backward it has two inputs, and sums of two kinds.
 const FORWARD: u64 = 32;
 const BACKWARD: u64 = 16;
@@ -65,6 +69,10 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     let of_warp = if is_narrow && !is_few && !adds { 2 * OF_WARP } else { OF_WARP };
     if matrix.cols <= of_warp {
         return lanes(problem, vectors);
+    }
+    let shape = first_to_take_turns(problem, matrix, turns(problem), |_| PERSISTENT_THREADS);
+    if let Some(shape) = shape.filter(|_| matrix.cols > OF_BLOCK) {
+        return shape;
     }
     // 16 elements of a thread on their way.
     first_to_hold(problem, matrix, teams(problem, is_few).iter().copied())
@@ -163,6 +171,17 @@ fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
     }
 }
 
+/// Clusters that may take rows in turns, with their stages, by what was measured on an H200.
+fn turns(problem: &Problem<'_>) -> &'static [(Team, u32)] {
+    match (problem.per_vector() > 4, problem.op) {
+        (true, Op::RmsNorm) => &[((4, 256, 32), 2), ((8, 256, 32), 2), ((8, 512, 32), 3), ((16, 512, 32), 2)],
+        (true, _) => &[((2, 512, 32), 2), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)],
+        (false, Op::LayerNorm) => &[((4, 256, 32), 2), ((4, 512, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)],
+        (false, Op::RmsNorm) => &[((4, 512, 16), 2), ((4, 512, 32), 3), ((8, 512, 32), 2), ((16, 512, 32), 2)],
+        (false, _) => &[((8, 256, 16), 2), ((8, 512, 16), 2), ((16, 512, 16), 2)],
+    }
+}
+
 /// Backward a thread keeps sums of the columns it holds, over all rows that come to it.
 fn backward_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     let per = problem.per_vector();
@@ -174,7 +193,15 @@ fn backward_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     }
     let teams = [(1, 128, BACKWARD), (1, 256, BACKWARD), (1, 512, BACKWARD)];
     let clusters = [(2, 512, BACKWARD), (4, 512, BACKWARD), (8, 512, BACKWARD)];
-    first_to_hold(problem, matrix, [teams, clusters].concat()).unwrap_or_else(|| parts(problem, matrix, 512, 2))
+    let is_narrow = per > 4;
+    let first = if is_narrow { (2, 512, BACKWARD) } else { (4, 256, BACKWARD) };
+    // With biases, rows of more than 65,536 halves are faster cut into parts.
+    let longest = if is_narrow && problem.op.is_centred() { 8 } else { 16 };
+    let turns = [first, (8, 256, BACKWARD), (8, 512, BACKWARD), (longest, 512, BACKWARD)].map(|team| (team, 2));
+    first_to_hold(problem, matrix, teams)
+        .or_else(|| first_to_take_turns(problem, matrix, &turns, |_| PERSISTENT_THREADS))
+        .or_else(|| first_to_hold(problem, matrix, clusters))
+        .unwrap_or_else(|| parts(problem, matrix, 512, 2))
 }
 
 /// Why this shape, a sentence.
@@ -325,6 +352,11 @@ fn backward(kernels: &Kernels, shape: Shape) -> Plan {
             let mut pass = kernels.pass("cluster", &name, line, grid, block.into());
             pass.geometry.cluster = blocks;
             held(pass, teams, kernels.held(blocks, block, vectors))
+        }
+        Shape::Persistent(team) => {
+            let pass = kernels.persistent("BACK_PERSISTENT", team);
+            let teams = u64::from(pass.grid() / team.blocks);
+            held(pass, teams, kernels.held(team.blocks, team.block, team.vectors))
         }
         Shape::Stream { block, loads } => parts_plan(kernels, (block, loads), (1, cols as u32)),
         Shape::Parts { block, loads, parts, length } => parts_plan(kernels, (block, loads), (parts, length)),

@@ -4,7 +4,7 @@ use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::{Arg, Plan, Problem};
 use crate::team::{
-    Endings, HOLDING_BLOCKS, Kernels, Roundings, Shape, Team, committed, first_to_hold, held_by_block, is_few,
+    Endings, HOLDING_BLOCKS, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns, held_by_block, is_few,
     lanes_of_elements, parts, stream,
 };
 
@@ -40,7 +40,31 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     let is_light = problem.op.arrays() == 1 && is_each;
     // If nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
     let of_warp = if !is_few && (!is_each || is_narrow && is_light) { 2 * OF_WARP } else { OF_WARP };
-    if matrix.cols <= of_warp { lanes(problem, matrix) } else { blocks(problem, matrix, is_few) }
+    if matrix.cols <= of_warp {
+        return lanes(problem, matrix);
+    }
+    let (shortest, teams) = turns(problem);
+    let shape = first_to_take_turns(problem, matrix, teams, |elements| if elements <= 16 { 1024 } else { 512 });
+    shape.filter(|_| matrix.cols > shortest).unwrap_or_else(|| blocks(problem, matrix, is_few))
+}
+
+/// Clusters that may take rows in turns, with their stages, and the elements of rows that are too short for them, by what was
+/// measured on an H200. Where halves have exponentials, smaller clusters, of which more are at home, hide them better.
+fn turns(problem: &Problem<'_>) -> (u64, &'static [(Team, u32)]) {
+    match (problem.per_vector() > 4, problem.op) {
+        (true, Op::SoftmaxBackward) => {
+            (16_384, &[((8, 256, 16), 2), ((4, 512, 32), 3), ((8, 512, 32), 2), ((16, 512, 32), 2)])
+        }
+        (true, Op::LogSoftmaxBackward) => (
+            8192,
+            &[((2, 512, 16), 2), ((8, 256, 16), 2), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)],
+        ),
+        (false, Op::CrossEntropyBackward) => {
+            (8192, &[((2, 512, 16), 2), ((4, 256, 32), 2), ((8, 256, 32), 2), ((16, 256, 32), 2)])
+        }
+        (false, Op::Softmax | Op::LogSoftmax) => (32_768, &[((4, 512, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]),
+        _ => (0, &[]),
+    }
 }
 
 /// Lanes that hold a row.
