@@ -13,7 +13,8 @@ use super::cfg::{self, Block};
 pub(super) struct Set(Vec<u64>);
 
 impl Set {
-    pub(super) fn of(code: &Code) -> Set {
+    /// The set of none.
+    pub(super) fn empty(code: &Code) -> Set {
         let bits = usize::from(code.rows32) + usize::from(code.rows64) + usize::from(code.predicates);
         Set(vec![0; bits.div_ceil(64)])
     }
@@ -48,7 +49,7 @@ impl Set {
 /// The registers that `step` keeps where each block begins, in the order of `blocks`, and at the exit. It takes the set behind an
 /// instruction to the one before it.
 pub(super) fn at_starts(code: &Code, blocks: &[Block], step: &impl Fn(usize, &mut Set)) -> Vec<Set> {
-    let mut at_start = vec![Set::of(code); blocks.len() + 1];
+    let mut at_start = vec![Set::empty(code); blocks.len() + 1];
     let mut changed = true;
     while changed {
         changed = false;
@@ -65,7 +66,7 @@ pub(super) fn at_starts(code: &Code, blocks: &[Block], step: &impl Fn(usize, &mu
 
 /// Returns the registers that `step` keeps before instruction `pc` of `block`.
 fn before(code: &Code, block: &Block, pc: usize, at_start: &[Set], step: &impl Fn(usize, &mut Set)) -> Set {
-    let mut kept = Set::of(code);
+    let mut kept = Set::empty(code);
     for &next in &block.successors {
         kept.join(&at_start[next]);
     }
@@ -101,7 +102,7 @@ pub(super) fn registers<'a>(code: &'a Code, live: &'a Set, row: Row) -> impl Ite
 pub(super) fn find_unset(code: &mut Code) {
     let blocks = cfg::blocks(code);
     let live_in = at_starts(code, &blocks, &liveness(code));
-    let mut entry = Set::of(code);
+    let mut entry = Set::empty(code);
     for function in &code.functions {
         entry.join(&live_in[block_of(&blocks, function.start as usize)]);
     }
