@@ -574,14 +574,17 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
     Piece<W> pieces[V], others[V];
     float x[V][W], y[V][W], first, first_y;
     bool has_first;
-    __device__ void load_first(const Row<Op, W>& row, unsigned int at) {
+    __device__ void begin(const Row<Op, W>& row, unsigned int at) {
         has_first = W > 1 && at < row.head;
+    }
+    __device__ void load_first(const Row<Op, W>& row, unsigned int at) {
         if (!has_first) return;
         first = ::widen(row.in[at]);
         if (Op::HAS_OTHER) first_y = ::widen(row.other[at]);
     }
     __device__ void load(const Row<Op, W>& row, unsigned int at,
                          unsigned int step) {
+        begin(row, at);
         for (unsigned int k = 0; k < V; k++)
             row.load(pieces[k], others[k], at + k * step);
         load_first(row, at);
@@ -872,6 +875,7 @@ __device__ void persistent(Task<Op> task) {
         Known of_row = known(task, at, {0, 1}, 0);
         Held<Op, V, W> held;
         float e[V][W], of_first;
+        held.begin(row(turn), first);
         held.load_first(row(turn), first);
         ask(turn + STAGES - 1);
         asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 1) : "memory");
@@ -1026,6 +1030,16 @@ __device__ void whole(Task<Op> task, unsigned int count, unsigned int length,
 OPERATIONS(float, f32, 4)
 OPERATIONS(bf16, bf16, 8)
 OPERATIONS(f16, f16, 8)
+#if __CUDA_ARCH__ >= 900
+#define TURNS(OP, NAME, TYPE) PERSISTENT(OP, NAME, TYPE, 2, 64, 2, 2)
+TURNS(Softmax<float>, softmax, f32)
+TURNS(LogSoftmax<float>, log_softmax, f32)
+TURNS(CrossEntropyBackward<float>, cross_entropy_backward, f32)
+TURNS(SoftmaxBackward<bf16>, softmax_backward, bf16)
+TURNS(SoftmaxBackward<f16>, softmax_backward, f16)
+TURNS(LogSoftmaxBackward<bf16>, log_softmax_backward, bf16)
+TURNS(LogSoftmaxBackward<f16>, log_softmax_backward, f16)
+#endif
 #endif
 // ANCHOR_END: entries
 

@@ -736,8 +736,8 @@ template <class Op, unsigned int CLUSTER> struct Mail {
         cooperative_groups::this_cluster().sync();
         if (has_one)
             asm volatile(
-                "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                    object),
+                "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                ::"r"(object),
                 "r"(static_cast<unsigned int>(sizeof(values[0])))
                 : "memory");
     }
@@ -1008,8 +1008,8 @@ __device__ void back_block(Task<typename Op::Element> task, float* sums) {
 // while it works on one; what it knows of the columns stays.
 extern __shared__ uint4 stages[];
 template <unsigned int BLOCK, unsigned int CLUSTER, unsigned int STAGES,
-          template <class, unsigned int, unsigned int> class Columns, class Op,
-          unsigned int V, unsigned int W>
+          template <class, unsigned int, unsigned int> class Columns,
+          class Op, unsigned int V, unsigned int W>
 __device__ void persistent(Task<typename Op::Element> task,
                            Columns<Op, V, W>& columns) {
     constexpr unsigned int STEP = CLUSTER * BLOCK;
@@ -1044,8 +1044,8 @@ __device__ void persistent(Task<typename Op::Element> task,
         held.widen(row(turn));
         Moments of_warp = held.template moments<WARP>(
             row(turn), columns.of_weights, first, STEP);
-        mail.send(block_moments<Op, BLOCK>(of_warp, count, of_warps[turn % 2]),
-                  turn);
+        mail.send(block_moments<Op, BLOCK>(of_warp, count,
+                                           of_warps[turn % 2]), turn);
         mail.wait(turn);
         Moments all = group_moments<Op, CLUSTER>(
             mail.received(other, of_other, turn),
@@ -1288,8 +1288,10 @@ __device__ void gradients(const float* sums, unsigned int teams,
 #ifndef WANTED_ALONE
 #if __CUDA_ARCH__ >= 900
 #define CLUSTERS(KIND, OP, T, NAME, TYPE) KIND(OP, T, NAME, TYPE, 8, 256, 2)
+#define TURNS(KIND, OP, T, NAME, TYPE) KIND(OP, T, NAME, TYPE, 2, 64, 2, 2)
 #else
 #define CLUSTERS(KIND, OP, T, NAME, TYPE)
+#define TURNS(KIND, OP, T, NAME, TYPE)
 #endif
 #define FORWARD(OP, T, NAME, TYPE, PER) \
     THREE(OP, T, NAME, TYPE) \
@@ -1301,12 +1303,14 @@ __device__ void gradients(const float* sums, unsigned int teams,
     BLOCK(OP, T, NAME, TYPE, 256, 4) \
     BLOCK(OP, T, NAME, TYPE, 512, 4) \
     CLUSTERS(CLUSTER, OP, T, NAME, TYPE) \
+    TURNS(PERSISTENT, OP, T, NAME, TYPE) \
     WHOLE(OP, T, NAME, TYPE, 256, 2)
 #define BACKWARD(OP, T, NAME, TYPE, PER) \
     BACK_GROUPS(OP, T, NAME, TYPE, 8, 2, PER) \
     BACK_GROUPS(OP, T, NAME, TYPE, 32, 2, PER) \
     BACK_BLOCK(OP, T, NAME, TYPE, 256, 2) \
     CLUSTERS(BACK_CLUSTER, OP, T, NAME, TYPE) \
+    TURNS(BACK_PERSISTENT, OP, T, NAME, TYPE) \
     PARTS(OP, T, NAME, TYPE, 256, 2) \
     FINISH(OP, T, NAME, TYPE, 256, 2) \
     KERNEL(256) knowing_##NAME##_##TYPE( \

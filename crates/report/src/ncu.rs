@@ -186,15 +186,16 @@ const ROWS: [(&str, &str); 8] = [
 /// The card's count of its own instructions, which the simulator can only set its own beside.
 const INSTRUCTIONS: &str = "smsp__inst_executed.sum";
 
-/// The largest and the smallest `i32` launch of each variant, measured beside simulated, as Markdown.
+/// The largest and the smallest launch of each variant, of `i32` or else of its first type, measured beside simulated, as Markdown.
 ///
 /// # Errors
 /// Those of [`compare`].
 pub fn table(chapter: &Chapter, root: &Path, record: &NcuRecord) -> Result<String> {
     let cases = simulate(chapter, root, record)?;
     let firsts = |variant: &Variant| {
+        let shown = variant.types.iter().find(|&&ty| ty == Type::I32).or(variant.types.first());
         let is_own =
-            |case: &NcuCase| case.kernel(chapter).is_some_and(|(v, ty)| v.name == variant.name && ty == Type::I32);
+            |case: &NcuCase| case.kernel(chapter).is_some_and(|(v, ty)| v.name == variant.name && Some(&ty) == shown);
         let mut own: Vec<_> = cases.iter().filter(|(case, ..)| is_own(case)).collect();
         // Of the launches of one run, the widest.
         own.sort_by_key(|(case, ..)| std::cmp::Reverse((case.n, case.grid.total())));

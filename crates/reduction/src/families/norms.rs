@@ -4,8 +4,8 @@ use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan, Problem};
 use crate::team::{
-    Endings, HOLDING_BLOCKS, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns, held_by_block, is_few,
-    lanes_of_elements, parts, stream,
+    Endings, HOLDING_BLOCKS, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns,
+    held_by_block, is_few, lanes_of_elements, parts, stream,
 };
 
 /// Elements of a row that are a warp's; backward, where a barrier for each row would be one in every turn, twice as many.

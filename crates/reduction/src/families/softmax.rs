@@ -4,8 +4,8 @@ use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::{Arg, Plan, Problem};
 use crate::team::{
-    Endings, HOLDING_BLOCKS, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns, held_by_block, is_few,
-    lanes_of_elements, parts, stream,
+    Endings, HOLDING_BLOCKS, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns,
+    held_by_block, is_few, lanes_of_elements, parts, stream,
 };
 
 /// Elements of a row that are a warp's.
@@ -55,10 +55,9 @@ fn turns(problem: &Problem<'_>) -> (u64, &'static [(Team, u32)]) {
         (true, Op::SoftmaxBackward) => {
             (16_384, &[((8, 256, 16), 2), ((4, 512, 32), 3), ((8, 512, 32), 2), ((16, 512, 32), 2)])
         }
-        (true, Op::LogSoftmaxBackward) => (
-            8192,
-            &[((2, 512, 16), 2), ((8, 256, 16), 2), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)],
-        ),
+        (true, Op::LogSoftmaxBackward) => {
+            (8192, &[((2, 512, 16), 2), ((8, 256, 16), 2), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
+        }
         (false, Op::CrossEntropyBackward) => {
             (8192, &[((2, 512, 16), 2), ((4, 256, 32), 2), ((8, 256, 32), 2), ((16, 256, 32), 2)])
         }

@@ -7,7 +7,7 @@
 //!
 //! Weaker than PTX: the store also hands over all earlier accesses of its thread to each thread that sees the end of the phase,
 //! where PTX promises that of the stored values alone, so a race with another access of that thread may be missed. Stores of one
-//! instruction to one place are not told apart, and an undefined value counts as used where it is stored.
+//! instruction to one place are not distinguished, and an undefined value counts as used where it is stored.
 //!
 //! Counters: a request of a store, and no pass through banks, even where it stays in its own block. That is what `remote` counts of
 //! lanes that leave the block; what an H200 counts for `st.async` has not been recorded.

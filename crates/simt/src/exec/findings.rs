@@ -168,7 +168,7 @@ pub(super) enum Use {
     Path,
     /// An atomic's operand.
     Atomic,
-    /// What is stored.
+    /// The value of a store.
     Stored,
     /// Anything else: a mask, the number of a barrier.
     Other,

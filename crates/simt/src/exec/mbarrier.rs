@@ -102,7 +102,7 @@ pub(super) struct ObjectPlace {
     pub(super) at: u32,
 }
 
-/// What an asynchronous copy or store does to its object when it is over.
+/// Operation on its object that an asynchronous copy or store ends with.
 pub(super) const COMPLETE_BYTES: MbarrierOp =
     MbarrierOp { act: MbarrierAct::CompleteBytes, generic: false, is_remote: false, ordered: true };
 
