@@ -3,5 +3,6 @@
 mod input;
 mod shapes;
 mod special;
+mod turns;
 
 lab::chapter_tests!(ch11_softmax::CHAPTER);

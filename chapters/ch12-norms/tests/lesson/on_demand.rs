@@ -3,13 +3,12 @@
 use ch12_norms::CHAPTER;
 use device::card::H200;
 use device::{Checks, KernelSource};
-use lab::element::Element;
-use lab::input::random_for;
 use lab::record::OPTIONS;
 use lab::session::built_root;
-use lab::trial::simulator;
-use lab::verify::{Bounded, Results};
-use lab::{LaunchOptions, Matrix, Op, Planned, Problem, Result, Session, Type, with_elements};
+use lab::trial::{judge_plan, kinds, simulator};
+use lab::{LaunchOptions, Matrix, Op, Planned, Problem, Result, Session, Type};
+use reduction::families::norms::plan_for;
+use reduction::team::{PersistentTeam, Shape};
 
 /// One of each kind of shape, small: groups of a few lanes and of a warp, by elements, a block, clusters, and a row that is cut.
 const MATRICES: [(u64, u64); 7] = [(70, 16), (33, 480), (40, 50), (300, 600), (150, 20_000), (1, 50_257), (2, 600_000)];
@@ -46,26 +45,28 @@ fn judge(session: &Session<'_>, op: Op, ty: Type, matrix: Matrix) -> Result<()> 
         let module = session.device().load_on_demand(&source, pass.line.as_deref().unwrap_or_default())?;
         assert!(module.kernels().contains(&pass.kernel.as_str()), "{:?} makes {:?}", pass.line, module.kernels());
     }
-    let input = random_for(op, ty, n as usize, n);
-    with_elements!(&input, values => judge_plan(session, &plan, (op, matrix), values))
+    judge_plan(session, variant, (ty, op, matrix), &plan)
 }
 
-fn judge_plan<T: Element>(
-    session: &Session<'_>,
-    plan: &Planned,
-    (op, matrix): (Op, Matrix),
-    values: &[T],
-) -> Result<()> {
-    let (device, (first, other)) = (session.device(), values.split_at((matrix.rows * matrix.cols) as usize));
-    let input = device.upload("in", first)?;
-    let arrays = session.arrays::<T>(plan)?.with_other(device, other)?;
-    for call in session.calls(&CHAPTER.variants[3], plan, (&input, 0), &arrays)? {
-        let report = device.launch(&call)?;
-        assert!(report.faults.is_empty(), "{}: {:?}", call.kernel, report.faults);
+#[test]
+fn clusters_take_more_turns_than_they_have_places() -> Result<()> {
+    let session = simulator(&CHAPTER, OPTIONS.schedule, Checks::ALL)?;
+    let variant = &CHAPTER.variants[3];
+    let card = H200.clone().with_clusters([1, 0, 0, 0]);
+    for (ty, op) in kinds(variant) {
+        // One cluster takes all rows, of which a thread's last vector lacks some elements.
+        let team = PersistentTeam { blocks: 2, block: 64, vectors: 2, stages: 2, resident: 64 };
+        let matrix = Matrix::dense(70, 4 * 64 * 16 / ty.bytes() - 3);
+        let problem = Problem::new(variant, ty, matrix.rows * matrix.cols, LaunchOptions::over(op, matrix));
+        let problem = problem.on(&card, true);
+        let plan = plan_for(&problem, Shape::Persistent(team));
+        assert_eq!((plan.passes[0].grid(), plan.passes[0].geometry.cluster), (2, 2));
+        judge_plan(
+            &session,
+            variant,
+            (ty, op, matrix),
+            &Planned { plan, layout: problem.layout(), ..Planned::default() },
+        )?;
     }
-    let bounded = Bounded::new(op, matrix, plan.targets, (first, other), plan.additions());
-    let worst = bounded.worst(&bounded.rows(), Results::Elements(&arrays.elements(device)?));
-    let kernel = &plan.passes[0].kernel;
-    assert!(worst.is_some_and(|worst| worst.verdict.right), "{kernel} {matrix:?}: {worst:?}");
     Ok(())
 }

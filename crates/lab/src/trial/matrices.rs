@@ -4,11 +4,13 @@ use device::{Checks, Schedule};
 use reduction::card::H200;
 
 use super::{describe, run_with, simulator};
+use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::input::random_for;
 use crate::layout::{Matrix, Rows};
 use crate::session::Session;
-use crate::{Chapter, LaunchOptions, Op, Problem, Type, Variant};
+use crate::verify::{Bounded, Results};
+use crate::{Chapter, LaunchOptions, Op, Planned, Problem, Type, Variant, with_elements};
 
 /// Columns around a vector, a warp and a block.
 const SHORT: [u64; 26] =
@@ -155,6 +157,45 @@ impl Matrices {
             assert!(holds(kernel, cols, 16 / ty.bytes()), "{kernel} for {cols}");
         }
     }
+}
+
+/// Launches a plan over random elements and judges every result.
+///
+/// # Errors
+/// A launch that fails.
+///
+/// # Panics
+/// If a result is wrong, or a launch has a fault.
+pub fn judge_plan(
+    session: &Session<'_>,
+    variant: &Variant,
+    (ty, op, matrix): (Type, Op, Matrix),
+    plan: &Planned,
+) -> Result<()> {
+    let n = matrix.rows * matrix.cols;
+    let input = random_for(op, ty, n as usize, n);
+    with_elements!(&input, values => judge_over(session, variant, (op, matrix), plan, values))
+}
+
+fn judge_over<T: Element>(
+    session: &Session<'_>,
+    variant: &Variant,
+    (op, matrix): (Op, Matrix),
+    plan: &Planned,
+    values: &[T],
+) -> Result<()> {
+    let (device, (first, other)) = (session.device(), values.split_at((matrix.rows * matrix.cols) as usize));
+    let input = device.upload("in", first)?;
+    let arrays = session.arrays::<T>(plan)?.with_other(device, other)?;
+    for call in session.calls(variant, plan, (&input, 0), &arrays)? {
+        let report = device.launch(&call)?;
+        assert!(report.faults.is_empty(), "{}: {:?}", call.kernel, report.faults);
+    }
+    let bounded = Bounded::new(op, matrix, plan.targets, (first, other), plan.additions());
+    let worst = bounded.worst(&bounded.rows(), Results::Elements(&arrays.elements(device)?));
+    let kernel = &plan.passes[0].kernel;
+    assert!(worst.is_some_and(|worst| worst.verdict.right), "{kernel} {matrix:?}: {worst:?}");
+    Ok(())
 }
 
 /// Returns whether the kernel of this name holds so many elements, if it is one that holds its row.
