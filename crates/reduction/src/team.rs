@@ -93,7 +93,7 @@ const OF_WAVE: u64 = 8;
 /// Bytes of a row that are worth a block of parts.
 const OF_PART_BYTES: u64 = 16 << 10;
 /// Rows that a persistent cluster takes at least.
-const TURNS: u64 = 4;
+const ROWS_OF_CLUSTER: u64 = 4;
 /// Most shared memory that a persistent block has besides its rows: for each block of the cluster what that sends in 64 turns,
 /// four numbers each; and barrier objects, the warps' values and what the system keeps.
 const MAIL_BYTES: u32 = 64 * 4 * 4;
@@ -350,15 +350,16 @@ pub fn first_to_hold(problem: &Problem<'_>, matrix: Matrix, teams: impl IntoIter
 }
 
 /// The first of these clusters that holds a row, with how many elements a thread may hold and the stages, if each has several rows to
-/// take. `resident`: threads of a multiprocessor, where each holds so many elements.
+/// take; none for rows of at most `shortest` elements. `resident`: threads of a multiprocessor, where each holds so many elements.
 pub fn first_to_take_turns(
     problem: &Problem<'_>,
     matrix: Matrix,
-    teams: &[(Team, u32)],
+    (shortest, teams): (u64, &[(Team, u32)]),
     resident: fn(u64) -> u32,
 ) -> Option<Shape> {
     let per = problem.per_vector();
-    let team = teams.iter().find_map(|&((blocks, block, most), stages)| {
+    let mut teams = teams.iter().filter(|_| matrix.cols > shortest);
+    let team = teams.find_map(|&((blocks, block, most), stages)| {
         let vectors = matrix.cols.div_ceil(per).div_ceil(blocks * block);
         let resident = resident(vectors * per);
         let is_held = vectors * per <= most;
@@ -366,7 +367,7 @@ pub fn first_to_take_turns(
         is_held.then_some(PersistentTeam { blocks, block, vectors, stages, resident })
     })?;
     let clusters = team.clusters(problem);
-    (clusters > 0 && matrix.rows >= TURNS * clusters).then_some(Shape::Persistent(team))
+    (clusters > 0 && matrix.rows >= ROWS_OF_CLUSTER * clusters).then_some(Shape::Persistent(team))
 }
 
 /// Groups of lanes that hold single elements, for short rows that are not whole vectors or do not begin at one.

@@ -70,12 +70,9 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     if matrix.cols <= of_warp {
         return lanes(problem, vectors);
     }
-    let shape = first_to_take_turns(problem, matrix, turns(problem), |_| PERSISTENT_THREADS);
-    if let Some(shape) = shape.filter(|_| matrix.cols > OF_BLOCK) {
-        return shape;
-    }
     // 16 elements of a thread on their way.
-    first_to_hold(problem, matrix, teams(problem, is_few).iter().copied())
+    first_to_take_turns(problem, matrix, (OF_BLOCK, turns(problem)), |_| PERSISTENT_THREADS)
+        .or_else(|| first_to_hold(problem, matrix, teams(problem, is_few).iter().copied()))
         .unwrap_or_else(|| parts(problem, matrix, 512, 16 / per as u32))
 }
 
@@ -199,7 +196,7 @@ fn backward_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     let longest = if is_narrow && problem.op.is_centred() { 8 } else { 16 };
     let turns = [first, (8, 256, BACKWARD), (8, 512, BACKWARD), (longest, 512, BACKWARD)].map(|team| (team, 2));
     first_to_hold(problem, matrix, teams)
-        .or_else(|| first_to_take_turns(problem, matrix, &turns, |_| PERSISTENT_THREADS))
+        .or_else(|| first_to_take_turns(problem, matrix, (0, &turns), |_| PERSISTENT_THREADS))
         .or_else(|| first_to_hold(problem, matrix, clusters))
         .unwrap_or_else(|| parts(problem, matrix, 512, 2))
 }

@@ -43,12 +43,11 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     if matrix.cols <= of_warp {
         return lanes(problem, matrix);
     }
-    let (shortest, teams) = turns(problem);
-    let shape = first_to_take_turns(problem, matrix, teams, |elements| if elements <= 16 { 1024 } else { 512 });
-    shape.filter(|_| matrix.cols > shortest).unwrap_or_else(|| blocks(problem, matrix, is_few))
+    first_to_take_turns(problem, matrix, turns(problem), |elements| if elements <= 16 { 1024 } else { 512 })
+        .unwrap_or_else(|| blocks(problem, matrix, is_few))
 }
 
-/// Clusters that may take rows in turns, with their stages, and the elements of rows that are too short for them, by what was
+/// The elements of rows that are too short for clusters that take them in turns, and these clusters with their stages, by what was
 /// measured on an H200. Where halves have exponentials, smaller clusters, of which more are at home, hide them better.
 fn turns(problem: &Problem<'_>) -> (u64, &'static [(Team, u32)]) {
     match (problem.per_vector() > 4, problem.op) {
