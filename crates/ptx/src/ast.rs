@@ -16,7 +16,7 @@ pub struct Span {
 }
 
 /// One PTX file.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Module {
     /// The name given to [`crate::parse`].
     pub file: String,
@@ -57,10 +57,11 @@ pub struct SourceFile {
 }
 
 /// `.visible`, `.extern`, `.weak`, `.common`, or nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // named after PTX
 pub enum Linkage {
     /// No linkage directive.
+    #[default]
     Local,
     Visible,
     Extern,
@@ -146,7 +147,7 @@ pub enum Initializer {
 }
 
 /// An `.entry` or `.func`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Function {
     /// True for `.entry`: a kernel.
     pub is_entry: bool,
@@ -164,6 +165,30 @@ pub struct Function {
     pub body: Option<Vec<Item>>,
     /// Place of the name in the text.
     pub span: Span,
+}
+
+impl Function {
+    /// Everything in its body in order, and in the scopes nested there; nothing without a body.
+    pub fn items(&self) -> impl Iterator<Item = &Item> {
+        let mut scopes = vec![self.body.as_deref().unwrap_or_default().iter()];
+        std::iter::from_fn(move || {
+            loop {
+                match scopes.last_mut()?.next() {
+                    Some(Item::Block(inner)) => scopes.push(inner.iter()),
+                    None => drop(scopes.pop()),
+                    item => return item,
+                }
+            }
+        })
+    }
+
+    /// Its instructions, likewise.
+    pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
+        self.items().filter_map(|item| match item {
+            Item::Instruction(instruction) => Some(&**instruction),
+            _ => None,
+        })
+    }
 }
 
 /// Item of a body.
@@ -261,6 +286,11 @@ impl Instruction {
     /// Returns whether `modifier` is one of the opcode's parts.
     pub fn has(&self, modifier: &str) -> bool {
         self.modifiers.iter().any(|m| m == modifier)
+    }
+
+    /// What stands beside the first word of `choices` that is one of the opcode's parts.
+    pub fn choose<T: Copy>(&self, choices: &[(&str, T)]) -> Option<T> {
+        choices.iter().find(|(word, _)| self.has(word)).map(|&(_, choice)| choice)
     }
 
     /// The modifiers that are types, in order: one for most, two for `cvt`, `set`, `slct` (destination first).

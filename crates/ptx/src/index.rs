@@ -105,23 +105,13 @@ impl Index {
     /// this file's alone. Neither text may be folded: their tables would be taken for one.
     pub fn joined(&self, text: &str, base: &Index, base_text: &str) -> String {
         let older: Vec<&str> = base.entries(base_text).into_iter().filter(|entry| !self.has(entry)).collect();
-        let mut out = String::with_capacity(text.len() + base_text.len());
-        let push = |out: &mut String, own: &str| {
-            out.push_str(own);
-            out.push('\n');
-        };
-        for item in self.items.iter().filter(|item| item.kind == Kind::Directive) {
-            push(&mut out, &text[item.span.clone()]);
-        }
-        for item in self.items.iter().filter(|item| !matches!(item.kind, Kind::Directive | Kind::Other)) {
-            push(&mut out, &text[item.span.clone()]);
-        }
-        for (item, needed) in base.items.iter().zip(base.needed(base_text, &older)) {
-            if needed && !self.named.contains_key(&base_text[item.name.clone()]) {
-                push(&mut out, &base_text[item.span.clone()]);
-            }
-        }
-        out
+        let directives = self.items.iter().filter(|item| item.kind == Kind::Directive);
+        let others = self.items.iter().filter(|item| !matches!(item.kind, Kind::Directive | Kind::Other));
+        let own = directives.chain(others).map(|item| &text[item.span.clone()]);
+        let added = base.items.iter().zip(base.needed(base_text, &older));
+        let added = added.filter(|(item, needed)| *needed && !self.named.contains_key(&base_text[item.name.clone()]));
+        let added = added.map(|(item, _)| &base_text[item.span.clone()]);
+        own.chain(added).flat_map(|part| [part, "\n"]).collect()
     }
 
     /// Returns of each item whether these entries need it.
@@ -247,12 +237,9 @@ fn behind_braces(text: &str, begin: usize) -> usize {
     at
 }
 
-fn is_of_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%' | b'.')
-}
-
 fn word_at(text: &str, at: usize) -> &str {
-    let len = text.as_bytes()[at..].iter().take_while(|&&byte| is_of_word(byte)).count();
+    let is_of_word = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%' | b'.');
+    let len = text.as_bytes()[at..].iter().take_while(is_of_word).count();
     &text[at..at + len]
 }
 

@@ -175,19 +175,10 @@ impl<'a> Lexer<'a> {
             match self.byte(0) {
                 b'"' => break,
                 b'\\' if !matches!(self.byte(1), 0 | b'\n') => self.position += 2,
-                b'\n' => {
-                    return Err(self.fail(
-                        start,
-                        self.position,
-                        "this string is never closed: expected `\"` before the end of the line",
-                    ));
-                }
-                0 if self.position >= self.text.len() => {
-                    return Err(self.fail(
-                        start,
-                        self.position,
-                        "this string is never closed: expected `\"` before the end of the file",
-                    ));
+                end if end == b'\n' || self.position >= self.text.len() => {
+                    let whole = if end == b'\n' { "line" } else { "file" };
+                    let message = format!("this string is never closed: expected `\"` before the end of the {whole}");
+                    return Err(self.fail(start, self.position, message));
                 }
                 _ => self.position += 1,
             }

@@ -54,19 +54,8 @@ fn fixture(name: &str) -> Module {
 
 /// The instructions of a function, those of nested scopes included.
 fn instructions(module: &Module, function: &str) -> Vec<Instruction> {
-    fn collect(items: &[Item], found: &mut Vec<Instruction>) {
-        for item in items {
-            match item {
-                Item::Instruction(instruction) => found.push((**instruction).clone()),
-                Item::Block(items) => collect(items, found),
-                _ => {}
-            }
-        }
-    }
-    let mut found = Vec::new();
     let function = module.functions.iter().find(|f| f.name == function).expect("the function");
-    collect(function.body.as_ref().expect("a body"), &mut found);
-    found
+    function.instructions().cloned().collect()
 }
 
 /// The operands of the instructions of `forms` whose opcode starts with `opcode`.

@@ -206,7 +206,8 @@ impl Parser<'_> {
 
     /// Operators that bind at least as tightly as `least`, and their right-hand sides.
     fn constant_rest(&mut self, mut left: Constant, least: u8) -> Result<Constant> {
-        while let Some((operator, binding)) = operator(self.token.kind).filter(|&(_, binding)| binding >= least) {
+        while let Some((binding, gives, evaluate)) = operator(self.token.kind).filter(|&(binding, ..)| binding >= least)
+        {
             let token = self.advance()?;
             let right = self.constant_unary()?;
             let right =
@@ -214,101 +215,58 @@ impl Parser<'_> {
             let (Immediate::Int(a), Immediate::Int(b)) = (left.value, right.value) else {
                 return Err(self.fail(token.span, "arithmetic on a float constant: write its value instead"));
             };
-            if matches!(operator, Operator::Divide | Operator::Remainder) && b == 0 {
+            if matches!(token.kind, Kind::Punct(b'/' | b'%')) && b == 0 {
                 return Err(self.fail(token.span, "division by zero in a constant expression"));
             }
-            let unsigned = left.unsigned || operator != Operator::Right && right.unsigned;
-            left = Constant {
-                value: self.in_range(token, operator.evaluate(a, b, unsigned))?,
-                unsigned: unsigned && !operator.is_a_question() || operator.is_of_bits(),
-            };
+            let unsigned = left.unsigned || token.kind != Kind::Pair(b'>', b'>') && right.unsigned;
+            let converted = [a, b].map(|value| if unsigned { i128::from(value as u64) } else { value });
+            let value = self.in_range(token, evaluate([a, b], converted))?;
+            left = Constant { value, unsigned: unsigned && gives == Gives::Number || gives == Gives::Bits };
         }
         Ok(left)
     }
 }
 
+/// Result of an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operator {
-    Either,
-    Both,
-    Or,
-    ExclusiveOr,
-    And,
-    Equal,
-    Differ,
-    Less,
-    More,
-    AtMost,
-    AtLeast,
-    Left,
-    Right,
-    Plus,
-    Minus,
-    Times,
-    Divide,
-    Remainder,
+enum Gives {
+    /// A number as its operands are.
+    Number,
+    /// The answer yes or no, a signed 1 or 0.
+    Truth,
+    /// Bits, unsigned whatever they are of.
+    Bits,
 }
 
-/// An operator and how tightly it binds, in the order of C.
-fn operator(kind: Kind) -> Option<(Operator, u8)> {
-    use Operator::*;
+/// Value of an operator on two numbers as they are, and as unsigned ones if one of them is; `None` where it overflows.
+type Evaluate = fn([i128; 2], [i128; 2]) -> Option<i128>;
+
+fn truth(is: bool) -> Option<i128> {
+    Some(i128::from(is))
+}
+
+/// How tightly an operator binds, in the order of C; its result and value.
+fn operator(kind: Kind) -> Option<(u8, Gives, Evaluate)> {
+    use Gives::*;
     Some(match kind {
-        Kind::Pair(b'|', _) => (Either, 1),
-        Kind::Pair(b'&', _) => (Both, 2),
-        Kind::Punct(b'|') => (Or, 3),
-        Kind::Punct(b'^') => (ExclusiveOr, 4),
-        Kind::Punct(b'&') => (And, 5),
-        Kind::Pair(b'=', _) => (Equal, 6),
-        Kind::Pair(b'!', _) => (Differ, 6),
-        Kind::Punct(b'<') => (Less, 7),
-        Kind::Punct(b'>') => (More, 7),
-        Kind::Pair(b'<', b'=') => (AtMost, 7),
-        Kind::Pair(b'>', b'=') => (AtLeast, 7),
-        Kind::Pair(b'<', _) => (Left, SHIFT),
-        Kind::Pair(b'>', _) => (Right, SHIFT),
-        Kind::Punct(b'+') => (Plus, SUM),
-        Kind::Punct(b'-') => (Minus, SUM),
-        Kind::Punct(b'*') => (Times, 11),
-        Kind::Punct(b'/') => (Divide, 11),
-        Kind::Punct(b'%') => (Remainder, 11),
+        Kind::Pair(b'|', _) => (1, Truth, |[a, b], _| truth(a != 0 || b != 0)),
+        Kind::Pair(b'&', _) => (2, Truth, |[a, b], _| truth(a != 0 && b != 0)),
+        Kind::Punct(b'|') => (3, Bits, |[a, b], _| Some(a | b)),
+        Kind::Punct(b'^') => (4, Bits, |[a, b], _| Some(a ^ b)),
+        Kind::Punct(b'&') => (5, Bits, |[a, b], _| Some(a & b)),
+        Kind::Pair(b'=', _) => (6, Truth, |_, [x, y]| truth(x == y)),
+        Kind::Pair(b'!', _) => (6, Truth, |_, [x, y]| truth(x != y)),
+        Kind::Punct(b'<') => (7, Truth, |_, [x, y]| truth(x < y)),
+        Kind::Punct(b'>') => (7, Truth, |_, [x, y]| truth(x > y)),
+        Kind::Pair(b'<', b'=') => (7, Truth, |_, [x, y]| truth(x <= y)),
+        Kind::Pair(b'>', b'=') => (7, Truth, |_, [x, y]| truth(x >= y)),
+        Kind::Pair(b'<', _) => (SHIFT, Number, |[a, b], _| (0..64).contains(&b).then(|| a << b)),
+        Kind::Pair(b'>', _) => (SHIFT, Number, |[_, b], [x, _]| (0..64).contains(&b).then(|| x >> b)),
+        Kind::Punct(b'+') => (SUM, Number, |[a, b], _| a.checked_add(b)),
+        Kind::Punct(b'-') => (SUM, Number, |[a, b], _| a.checked_sub(b)),
+        Kind::Punct(b'*') => (11, Number, |[a, b], _| a.checked_mul(b)),
+        Kind::Punct(b'/') => (11, Number, |_, [x, y]| x.checked_div(y)),
+        Kind::Punct(b'%') => (11, Number, |_, [x, y]| x.checked_rem(y)),
         _ => return None,
     })
-}
-
-impl Operator {
-    /// The answer is yes or no, a signed 1 or 0.
-    fn is_a_question(self) -> bool {
-        use Operator::*;
-        matches!(self, Either | Both | Equal | Differ | Less | More | AtMost | AtLeast)
-    }
-
-    /// Its result is unsigned whatever it is of.
-    fn is_of_bits(self) -> bool {
-        matches!(self, Operator::Or | Operator::ExclusiveOr | Operator::And)
-    }
-
-    /// The value, or `None` where it overflows.
-    fn evaluate(self, a: i128, b: i128, unsigned: bool) -> Option<i128> {
-        let [x, y] = [a, b].map(|value| if unsigned { i128::from(value as u64) } else { value });
-        match self {
-            Operator::Either => Some(i128::from(a != 0 || b != 0)),
-            Operator::Both => Some(i128::from(a != 0 && b != 0)),
-            Operator::Or => Some(a | b),
-            Operator::ExclusiveOr => Some(a ^ b),
-            Operator::And => Some(a & b),
-            Operator::Equal => Some(i128::from(x == y)),
-            Operator::Differ => Some(i128::from(x != y)),
-            Operator::Less => Some(i128::from(x < y)),
-            Operator::More => Some(i128::from(x > y)),
-            Operator::AtMost => Some(i128::from(x <= y)),
-            Operator::AtLeast => Some(i128::from(x >= y)),
-            Operator::Left => (0..64).contains(&b).then(|| a << b),
-            Operator::Right => (0..64).contains(&b).then(|| x >> b),
-            Operator::Plus => a.checked_add(b),
-            Operator::Minus => a.checked_sub(b),
-            Operator::Times => a.checked_mul(b),
-            Operator::Divide => x.checked_div(y),
-            Operator::Remainder => x.checked_rem(y),
-        }
-    }
 }

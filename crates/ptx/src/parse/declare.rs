@@ -30,14 +30,11 @@ impl Parser<'_> {
         };
         self.advance()?;
         let specifiers = self.specifiers()?;
-        let mut variables = vec![self.declarator(space, linkage, &specifiers, place)?];
-        if place == Where::Module {
-            while self.eat(b',')? {
-                variables.push(self.declarator(space, linkage, &specifiers, place)?);
-            }
-            self.expect(b';', "after the variable")?;
+        let declarator = |p: &mut Self| p.declarator(space, linkage, &specifiers, place);
+        match place {
+            Where::Module => self.list(b';', "after the variable", declarator),
+            Where::Parameter => Ok(vec![declarator(self)?]),
         }
-        Ok(variables)
     }
 
     fn specifiers(&mut self) -> Result<Specifiers> {
@@ -195,12 +192,7 @@ impl Parser<'_> {
             if p.eat(b'}')? {
                 return Ok(());
             }
-            loop {
-                p.initializer(ty, init)?;
-                if !p.eat(b',')? {
-                    return p.expect(b'}', "after the initial values").map(drop);
-                }
-            }
+            p.list(b'}', "after the initial values", |p| p.initializer(ty, init)).map(drop)
         })
     }
 
@@ -249,20 +241,15 @@ impl Parser<'_> {
     pub(super) fn registers(&mut self) -> Result<Vec<RegisterDecl>> {
         self.advance()?;
         let specifiers = self.specifiers()?;
-        let mut registers = Vec::new();
-        loop {
-            let span = self.token.span;
-            let name = self.word("the name of a register")?.to_string();
+        self.list(b';', "after the registers", |p| {
+            let span = p.token.span;
+            let name = p.word("the name of a register")?.to_string();
             let mut count = None;
-            if self.eat(b'<')? {
-                count = Some(self.register_count(1 << 24)? as u32);
-                self.expect(b'>', "after the number of registers")?;
+            if p.eat(b'<')? {
+                count = Some(p.register_count(1 << 24)? as u32);
+                p.expect(b'>', "after the number of registers")?;
             }
-            registers.push(RegisterDecl { ty: specifiers.ty, vector: specifiers.vector, name, count, span });
-            if !self.eat(b',')? {
-                self.expect(b';', "after the registers")?;
-                return Ok(registers);
-            }
-        }
+            Ok(RegisterDecl { ty: specifiers.ty, vector: specifiers.vector, name, count, span })
+        })
     }
 }

@@ -116,20 +116,16 @@ impl<'a> Parser<'a> {
     fn parameters(&mut self) -> Result<Vec<Variable>> {
         let start = self.expect(b'(', "to open the parameters")?.span;
         self.nested("the parameter list".to_string(), start, |p| {
-            let mut parameters = Vec::new();
             if p.eat(b')')? {
-                return Ok(parameters);
+                return Ok(Vec::new());
             }
-            loop {
+            let parameters = p.list(b')', "after the parameters", |p| {
                 if !matches!(space_of(p.peek()), Some(Space::Param | Space::Reg)) {
                     return Err(p.expected("a parameter: `.param` or `.reg`"));
                 }
-                parameters.extend(p.variables(Linkage::Local, Where::Parameter)?);
-                if !p.eat(b',')? {
-                    p.expect(b')', "after the parameters")?;
-                    return Ok(parameters);
-                }
-            }
+                p.variables(Linkage::Local, Where::Parameter)
+            })?;
+            Ok(parameters.into_iter().flatten().collect())
         })
     }
 
@@ -241,14 +237,7 @@ impl<'a> Parser<'a> {
     /// `.branchtargets a, b, c;`
     fn names_after_directive(&mut self) -> Result<Vec<String>> {
         self.advance()?;
-        let mut names = Vec::new();
-        loop {
-            names.push(self.word("a name")?.to_string());
-            if !self.eat(b',')? {
-                self.expect(b';', "after the names")?;
-                return Ok(names);
-            }
-        }
+        self.list(b';', "after the names", |p| Ok(p.word("a name")?.to_string()))
     }
 
     /// `.callprototype (.param .b32 _) _ (.param .b64 _);`

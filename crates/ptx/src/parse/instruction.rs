@@ -57,7 +57,7 @@ impl<'a> Parser<'a> {
             return Ok(operands);
         }
         loop {
-            operands.push(if call && self.at(b'(') { self.list()? } else { self.operand()? });
+            operands.push(if call && self.at(b'(') { self.call_list()? } else { self.operand()? });
             if !self.eat(b',')? {
                 return Ok(operands);
             }
@@ -94,19 +94,12 @@ impl<'a> Parser<'a> {
     }
 
     /// `(a, b)` of a call.
-    fn list(&mut self) -> Result<Operand> {
+    fn call_list(&mut self) -> Result<Operand> {
         self.advance()?;
-        let mut elements = Vec::new();
         if self.eat(b')')? {
-            return Ok(Operand::List(elements));
+            return Ok(Operand::List(Vec::new()));
         }
-        loop {
-            elements.push(self.scalar("an argument")?);
-            if !self.eat(b',')? {
-                self.expect(b')', "after the arguments")?;
-                return Ok(Operand::List(elements));
-            }
-        }
+        Ok(Operand::List(self.list(b')', "after the arguments", |p| p.scalar("an argument"))?))
     }
 
     fn operand(&mut self) -> Result<Operand> {
@@ -176,14 +169,8 @@ impl<'a> Parser<'a> {
     /// `{a, b, _, 0}`
     fn vector(&mut self) -> Result<Operand> {
         self.advance()?;
-        let mut elements = Vec::new();
-        loop {
-            elements.push(self.scalar("an element of the vector")?);
-            if !self.eat(b',')? {
-                self.expect(b'}', "after the elements of the vector")?;
-                return Ok(Operand::Vector(elements));
-            }
-        }
+        let elements = self.list(b'}', "after the elements of the vector", |p| p.scalar("an element of the vector"))?;
+        Ok(Operand::Vector(elements))
     }
 
     /// `[a]`, `[a+4]`, `[16]`; `[map, {x, y}]` of texture and tensor instructions becomes a list.

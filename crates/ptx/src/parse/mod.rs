@@ -114,6 +114,16 @@ impl<'a> Parser<'a> {
         Err(self.expected(&format!("`{}` {after}", punct as char)))
     }
 
+    /// One element or more with commas between, and behind them the sign that closes the list.
+    fn list<T>(&mut self, close: u8, after: &str, mut element: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let mut elements = vec![element(self)?];
+        while self.eat(b',')? {
+            elements.push(element(self)?);
+        }
+        self.expect(close, after)?;
+        Ok(elements)
+    }
+
     /// Takes a word, `what` it is meant to be.
     fn word(&mut self, what: &str) -> Result<&'a str> {
         if self.token.kind != Kind::Word {
@@ -191,17 +201,8 @@ impl<'a> Parser<'a> {
             return Err(self.expected("`.version` before anything else"));
         }
         self.advance()?;
-        let mut module = Module {
-            file: file.to_string(),
-            version: self.version()?,
-            target: String::new(),
-            debug: false,
-            address_size_bits: 32,
-            sources: Vec::new(),
-            variables: Vec::new(),
-            functions: Vec::new(),
-            aliases: Vec::new(),
-        };
+        let (file, version) = (file.to_string(), self.version()?);
+        let mut module = Module { file, version, address_size_bits: 32, ..Module::default() };
         if !self.at_dot(".target") {
             return Err(self.expected("`.target` after `.version`"));
         }
@@ -464,15 +465,8 @@ fn linkage_of(word: &str) -> Option<Linkage> {
 }
 
 fn space_of(word: &str) -> Option<Space> {
-    Some(match word {
-        ".reg" => Space::Reg,
-        ".param" => Space::Param,
-        ".const" => Space::Const,
-        ".global" => Space::Global,
-        ".local" => Space::Local,
-        ".shared" => Space::Shared,
-        _ => return None,
-    })
+    const SPACES: [Space; 6] = [Space::Reg, Space::Param, Space::Const, Space::Global, Space::Local, Space::Shared];
+    SPACES.into_iter().find(|space| word.strip_prefix('.') == Some(space.name()))
 }
 
 /// Why a file of that version of PTX cannot be for `target`, if so. Targets before sm_50 are taken as they come.

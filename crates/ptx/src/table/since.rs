@@ -191,16 +191,9 @@ static FAMILIES: &[Rule] = &[Rule(100, 86, "redux.f32")];
 /// A group of a rule's pattern.
 enum Group {
     /// A word of these has to be there.
-    Any(Vec<Pattern>),
+    Any(Vec<&'static str>),
     /// This word must not be there.
     Not(&'static str),
-}
-
-/// A word, or its beginning.
-#[derive(Clone, Copy)]
-enum Pattern {
-    Word(&'static str),
-    Start(&'static str),
 }
 
 /// A rule, read.
@@ -222,13 +215,9 @@ static BY_MNEMONIC: LazyLock<HashMap<&str, Vec<Read>>> = LazyLock::new(|| {
     all
 });
 
-impl Pattern {
-    fn fits(self, word: &str) -> bool {
-        match self {
-            Pattern::Word(one) => one == word,
-            Pattern::Start(start) => word.starts_with(start),
-        }
-    }
+/// Returns whether `pattern`, a word or its beginning and a `*`, stands for a word.
+fn fits(pattern: &str, word: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == word, |start| word.starts_with(start))
 }
 
 impl Rule {
@@ -245,10 +234,9 @@ impl Rule {
     }
 
     fn read(&self, family: bool) -> Read {
-        let pattern = |one: &'static str| one.strip_suffix('*').map_or(Pattern::Word(one), Pattern::Start);
         let group = |group: &'static str| match group.strip_prefix('!') {
             Some(absent) => Group::Not(absent),
-            None => Group::Any(group.split('|').map(pattern).collect()),
+            None => Group::Any(group.split('|').collect()),
         };
         let groups = self.parts().1.split('.').filter(|group| !group.is_empty()).map(group).collect();
         Read { sm: self.0, version: self.1, family, groups }
@@ -263,7 +251,7 @@ impl Read {
             Group::Not(absent) => !words.contains(absent),
             Group::Any(patterns) => {
                 let fits = |&at: &usize| {
-                    let is_one = patterns.iter().any(|pattern| pattern.fits(words[at]));
+                    let is_one = patterns.iter().any(|pattern| fits(pattern, words[at]));
                     is_one && (at >= next_type || !is_type(words[at]))
                 };
                 let found = (0..words.len()).find(fits);
