@@ -80,15 +80,8 @@ impl Lower<'_> {
     }
 
     fn fast_comparison(&mut self, inst: &Instruction, opcode: &str) -> Result<Option<Inst>, LoadError> {
-        let combine = if inst.has("and") {
-            Combine::And
-        } else if inst.has("or") {
-            Combine::Or
-        } else if inst.has("xor") {
-            Combine::Xor
-        } else {
-            Combine::None
-        };
+        let combine = inst.choose(&[("and", Combine::And), ("or", Combine::Or), ("xor", Combine::Xor)]);
+        let combine = combine.unwrap_or(Combine::None);
         let kept: Vec<&str> = opcode.split('.').filter(|word| !matches!(*word, "and" | "or" | "xor")).collect();
         let Some(alu) = Alu::from_opcode(&kept.join(".")) else { return Ok(None) };
         let row = alu.signature().sources[0].unwrap_or(Row::W);

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use ptx::{Instruction, Operand, Type};
 
 use super::Lower;
-use super::memory::{order, scope, target};
+use super::memory::{elements, order, scope, target};
 use crate::code::{AtomOp, AtomicOp, Code, Inst, MachineOp, NONE, Op, Order, Reg, Scope, Target};
 use crate::ops::Row;
 use crate::program::LoadError;
@@ -16,7 +16,7 @@ impl Lower<'_> {
         let target = target(inst).filter(|t| !matches!(t, Target::Local | Target::Const | Target::Param));
         let (Some(target), Some(ty)) = (target, inst.types().next_back()) else { return self.refuse_opcode(inst) };
         let Some(op) = operation(inst, ty) else { return self.refuse_opcode(inst) };
-        let vector = ["v2", "v4", "v8"].iter().zip([2, 4, 8]).find(|(name, _)| inst.has(name)).map_or(1, |(_, n)| n);
+        let vector = elements(inst);
         if vector > 1 && (ty.size_bytes() * vector > 16 || is_integer(ty) || ty == Type::F64) {
             return self.refuse_opcode(inst);
         }

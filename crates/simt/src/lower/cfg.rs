@@ -229,29 +229,18 @@ mod tests {
     const EXIT: Inst = Inst { op: Op::Exit, ..Inst::NOP };
 
     #[test]
-    fn an_if_without_else_meets_after_it() {
-        let code = [branch(2, true), Inst::NOP, EXIT];
-        assert_eq!(meet(&code, 0), 2);
-    }
-
-    #[test]
-    fn an_if_with_else_meets_after_both() {
-        let code = [branch(3, true), Inst::NOP, branch(4, false), Inst::NOP, EXIT];
-        assert_eq!(meet(&code, 0), 4);
-    }
-
-    #[test]
-    fn a_loop_meets_at_its_exit() {
-        let code = [Inst::NOP, branch(0, true), EXIT];
-        assert_eq!(meet(&code, 1), 2);
-    }
-
-    #[test]
-    fn an_early_return_meets_nowhere() {
-        let code = [branch(2, true), Inst::NOP, EXIT, Inst::NOP, EXIT];
-        assert_eq!(meet(&code, 0), 2);
-        let code = [branch(3, true), Inst::NOP, EXIT, Inst::NOP, EXIT];
-        assert_eq!(meet(&code, 0), NO_PC);
+    fn lanes_meet_where_all_of_their_ways_come() {
+        let (if_true, nop) = (|target| branch(target, true), Inst::NOP);
+        for (what, code, expected) in [
+            ("an if without else: after it", &[if_true(2), nop, EXIT][..], 2),
+            ("an if with else: after both", &[if_true(3), nop, branch(4, false), nop, EXIT], 4),
+            ("a way over an exit that none takes", &[if_true(2), nop, EXIT, nop, EXIT], 2),
+            ("an early return: nowhere", &[if_true(3), nop, EXIT, nop, EXIT], NO_PC),
+            ("an endless loop: nowhere", &[branch(0, false)], NO_PC),
+        ] {
+            assert_eq!(meet(code, 0), expected, "{what}");
+        }
+        assert_eq!(meet(&[nop, branch(0, true), EXIT], 1), 2, "a loop: at its exit");
     }
 
     #[test]
@@ -267,11 +256,5 @@ mod tests {
         let side = |at: usize| [branch(at + 3, true), branch(at + 5, true), Inst::NOP, Inst::NOP, EXIT, EXIT];
         let code: Vec<Inst> = [branch(7, true)].into_iter().chain(side(1)).chain(side(7)).collect();
         assert_eq!([0, 1, 2, 7, 8].map(|pc| meet(&code, pc)), [NO_PC, 4, NO_PC, 10, NO_PC]);
-    }
-
-    #[test]
-    fn an_endless_loop_has_an_answer() {
-        let code = [branch(0, false)];
-        assert_eq!(meet(&code, 0), NO_PC);
     }
 }

@@ -20,12 +20,7 @@ impl Lower<'_> {
             }
             ["async", "commit_group"] => self.emit(inst, &[Inst { op: Op::CopyCommit, ..Inst::NOP }]),
             ["async", "wait_all"] => self.emit(inst, &[Inst { op: Op::CopyWait, imm: -1, ..Inst::NOP }]),
-            ["async", "wait_group"] => match inst.operands.as_slice() {
-                [Operand::Immediate(Immediate::Int(groups))] if (0..=i128::from(u32::MAX)).contains(groups) => {
-                    self.emit(inst, &[Inst { op: Op::CopyWait, imm: *groups as i64, ..Inst::NOP }])
-                }
-                _ => self.refuse(inst, "a number of groups is expected here"),
-            },
+            ["async", "wait_group"] => self.wait_group(inst, Inst { op: Op::CopyWait, ..Inst::NOP }),
             ["async", "mbarrier", "arrive", rest @ ..] => {
                 let counted = rest.first() == Some(&"noinc");
                 match &rest[usize::from(counted)..] {
@@ -59,21 +54,31 @@ impl Lower<'_> {
             }
             ["async", "bulk", "commit_group"] => self.emit(inst, &[Inst { op: Op::BulkCommit, ..Inst::NOP }]),
             ["async", "bulk", "wait_group", read @ ..] if matches!(read, [] | ["read"]) => {
-                match inst.operands.as_slice() {
-                    [Operand::Immediate(Immediate::Int(groups))] if (0..=i128::from(u32::MAX)).contains(groups) => {
-                        let (imm, e) = (*groups as i64, u16::from(!read.is_empty()));
-                        self.emit(inst, &[Inst { op: Op::BulkWait, imm, e, ..Inst::NOP }])
-                    }
-                    _ => self.refuse(inst, "a number of groups is expected here"),
-                }
+                self.wait_group(inst, Inst { op: Op::BulkWait, e: u16::from(!read.is_empty()), ..Inst::NOP })
             }
-            ["async", "bulk", "prefetch", "L2", "global"] if inst.operands.len() == 2 => self.prefetch_bulk(inst),
-            ["async", "bulk", "prefetch", "L2", "global", "L2::cache_hint"] if inst.operands.len() == 3 => {
-                self.row64(inst, &inst.operands[2])?;
+            ["async", "bulk", "prefetch", "L2", "global", hints @ ..]
+                if matches!(hints, [] | ["L2::cache_hint"]) && inst.operands.len() == 2 + hints.len() =>
+            {
+                self.cache_policies(inst, &inst.operands[2..])?;
                 self.prefetch_bulk(inst)
             }
             _ => self.refuse_opcode(inst),
         }
+    }
+
+    /// A wait for all groups but so many, the only operand.
+    fn wait_group(&mut self, inst: &Instruction, wait: Inst) -> Result<(), LoadError> {
+        match inst.operands.as_slice() {
+            [Operand::Immediate(Immediate::Int(groups))] if (0..=i128::from(u32::MAX)).contains(groups) => {
+                self.emit(inst, &[Inst { imm: *groups as i64, ..wait }])
+            }
+            _ => self.refuse(inst, "a number of groups is expected here"),
+        }
+    }
+
+    /// Checks the cache policies of a copy, which the simulator has no use for.
+    fn cache_policies(&mut self, inst: &Instruction, policies: &[Operand]) -> Result<(), LoadError> {
+        policies.iter().try_for_each(|policy| self.row64(inst, policy).map(drop))
     }
 
     /// `cp.async` to shared memory: where to, where from, how many bytes; then how many of them are read or a predicate under
@@ -113,9 +118,7 @@ impl Lower<'_> {
         let [to, from, bytes, object, policy @ ..] = inst.operands.as_slice() else { return self.refuse_opcode(inst) };
         let (to, from, object) = (self.address(inst, to)?, self.address(inst, from)?, self.address(inst, object)?);
         let bytes = self.row32(inst, bytes)?;
-        if let [policy] = policy {
-            self.row64(inst, policy)?;
-        }
+        self.cache_policies(inst, policy)?;
         self.code.may_spin = true;
         let imm = self.code.bulk_copies.len() as i64;
         self.code.bulk_copies.push(BulkCopy { to, from, bytes, object });
@@ -130,9 +133,7 @@ impl Lower<'_> {
         }
         let (to, from) = (self.address(inst, to)?, self.address(inst, from)?);
         let bytes = self.row32(inst, bytes)?;
-        if let [policy] = policy {
-            self.row64(inst, policy)?;
-        }
+        self.cache_policies(inst, policy)?;
         self.code.may_spin = true;
         let imm = self.code.bulk_stores.len() as i64;
         self.code.bulk_stores.push(BulkStore { to, from, bytes, reduction });

@@ -27,7 +27,10 @@ pub(super) fn reachable(module: &Module, entry: &Function, more: &[usize]) -> Ve
     search.run();
     if search.is_indirect {
         for function in &module.functions {
-            addresses_taken(function.body.as_deref().unwrap_or_default(), &mut |name| search.mention(name));
+            // The names that instructions other than calls mention.
+            let operands =
+                function.instructions().filter(|inst| inst.spec.mnemonic != "call").flat_map(|i| &i.operands);
+            operands.for_each(|operand| names(operand, &mut |name| search.mention(name)));
         }
         for variable in &module.variables {
             search.initializers(&variable.init);
@@ -75,13 +78,8 @@ impl<'m> Search<'m> {
     }
 
     fn function(&mut self, function: &'m Function) {
-        self.items(function.body.as_deref().unwrap_or_default());
-    }
-
-    fn items(&mut self, items: &'m [Item]) {
-        for item in items {
+        for item in function.items() {
             match item {
-                Item::Block(inner) => self.items(inner),
                 Item::Variable(variable) => self.initializers(&variable.init),
                 Item::Instruction(inst) => {
                     if inst.spec.mnemonic == "call" {
@@ -131,19 +129,6 @@ fn names<'m>(operand: &'m Operand, mention: &mut impl FnMut(&'m str)) {
         Operand::Address { base: Some(name), .. } => mention(name),
         Operand::Vector(parts) | Operand::List(parts) => parts.iter().for_each(|part| names(part, mention)),
         _ => {}
-    }
-}
-
-/// The names that instructions other than calls mention.
-fn addresses_taken<'m>(items: &'m [Item], mention: &mut impl FnMut(&'m str)) {
-    for item in items {
-        match item {
-            Item::Block(inner) => addresses_taken(inner, mention),
-            Item::Instruction(inst) if inst.spec.mnemonic != "call" => {
-                inst.operands.iter().for_each(|operand| names(operand, mention));
-            }
-            _ => {}
-        }
     }
 }
 

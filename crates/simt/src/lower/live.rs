@@ -88,7 +88,7 @@ fn liveness(code: &Code) -> impl Fn(usize, &mut Set) {
 }
 
 /// The registers of a file that `live` holds and that no launch fills.
-pub(super) fn registers<'a>(code: &'a Code, live: &'a Set, row: Row) -> impl Iterator<Item = Reg> + 'a {
+fn registers<'a>(code: &'a Code, live: &'a Set, row: Row) -> impl Iterator<Item = Reg> + 'a {
     let (rows, constants) = match row {
         Row::W => (code.rows32, code.constants32.as_slice()),
         Row::D => (code.rows64, code.constants64.as_slice()),
@@ -96,6 +96,12 @@ pub(super) fn registers<'a>(code: &'a Code, live: &'a Set, row: Row) -> impl Ite
     };
     // Constants lie behind the registers.
     (0..rows - constants.len() as u16).filter(move |&reg| live.has(Set::bit(code, row, reg)))
+}
+
+/// Those of all files.
+pub(super) fn all_registers(code: &Code, live: &Set) -> Vec<(Row, Reg)> {
+    let of = |row| registers(code, live, row).map(move |reg| (row, reg));
+    [Row::W, Row::D, Row::P].into_iter().flat_map(of).collect()
 }
 
 /// Fills `unset32` and `unset64`. Predicates are few and always cleared.
@@ -129,8 +135,7 @@ pub(super) fn live_before(code: &Code, pcs: &[usize]) -> Vec<Vec<(Row, Reg)>> {
     let live_in = at_starts(code, &blocks, &step);
     let at = |&pc: &usize| {
         let live = before(code, &blocks[block_of(&blocks, pc)], pc, &live_in, &step);
-        let of = |row| registers(code, &live, row).map(move |reg| (row, reg)).collect::<Vec<_>>();
-        [of(Row::W), of(Row::D), of(Row::P)].concat()
+        all_registers(code, &live)
     };
     pcs.iter().map(at).collect()
 }

@@ -96,15 +96,7 @@ impl Lower<'_> {
             Operand::Vector(parts) => parts.as_slice(),
             one => std::slice::from_ref(one),
         };
-        let declared = if inst.has("v2") {
-            2
-        } else if inst.has("v4") {
-            4
-        } else if inst.has("v8") {
-            8
-        } else {
-            1
-        };
+        let declared = elements(inst) as usize;
         if parts.len() != declared {
             return self.refuse(inst, format!("{} registers for a {declared}-element access", parts.len()));
         }
@@ -203,34 +195,29 @@ pub(super) fn target(inst: &Instruction) -> Option<Target> {
     if inst.has("shared::cluster") { Some(Target::Cluster) } else { Target::of(space_of(inst)) }
 }
 
+/// Elements of an access for each lane: one unless the opcode names a vector.
+pub(super) fn elements(inst: &Instruction) -> u32 {
+    inst.choose(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1)
+}
+
 /// Returns the ordering of an access; `Weak` if it names none.
 pub(super) fn order(inst: &Instruction) -> Order {
-    if inst.has("acq_rel") {
-        Order::AcqRel
-    } else if inst.has("acquire") {
-        Order::Acquire
-    } else if inst.has("release") {
-        Order::Release
-    } else if inst.has("relaxed") || inst.has("mmio") {
-        Order::Relaxed
-    } else if inst.has("volatile") {
-        Order::Volatile
-    } else {
-        Order::Weak
-    }
+    let order = inst.choose(&[
+        ("acq_rel", Order::AcqRel),
+        ("acquire", Order::Acquire),
+        ("release", Order::Release),
+        ("relaxed", Order::Relaxed),
+        ("mmio", Order::Relaxed),
+        ("volatile", Order::Volatile),
+    ]);
+    order.unwrap_or(Order::Weak)
 }
 
 /// Returns the scope of an access: the system for `.volatile`, the GPU if none is named.
 pub(super) fn scope(inst: &Instruction) -> Scope {
-    if inst.has("cta") {
-        Scope::Cta
-    } else if inst.has("cluster") {
-        Scope::Cluster
-    } else if ["sys", "volatile", "mmio"].iter().any(|m| inst.has(m)) {
-        Scope::Sys
-    } else {
-        Scope::Gpu
-    }
+    let sys = ["sys", "volatile", "mmio"].map(|word| (word, Scope::Sys));
+    let narrow = inst.choose(&[("cta", Scope::Cta), ("cluster", Scope::Cluster)]);
+    narrow.or_else(|| inst.choose(&sys)).unwrap_or(Scope::Gpu)
 }
 
 fn width(ty: Type, wide: bool) -> Width {

@@ -37,6 +37,7 @@ use ptx::{Function, Instruction, Item, Module, Prototype, Space};
 
 use crate::code::{Code, Debug, Guard, Inst, ModuleVariable, NO_PC, NONE, Op, Reg, Source};
 use crate::link::Texts;
+use crate::ops::Row;
 use crate::program::LoadError;
 pub(crate) use variables::function_name;
 
@@ -169,16 +170,7 @@ pub fn problems(module: &Module, function: &Function, texts: &Texts) -> Vec<Load
 
 /// The module variable `name` and those whose addresses it holds; itself is the first. `None` if there is no such variable.
 pub fn variable(module: &Module, name: &str, texts: &Texts) -> Result<Option<Vec<ModuleVariable>>, LoadError> {
-    let function = Function {
-        is_entry: true,
-        linkage: ptx::Linkage::Local,
-        name: String::new(),
-        returns: Vec::new(),
-        params: Vec::new(),
-        directives: Vec::new(),
-        body: None,
-        span: ptx::Span::default(),
-    };
+    let function = Function { is_entry: true, ..Function::default() };
     let mut lower = Lower::new(module, &function, texts);
     match lower.module_binding(name)? {
         Some(Binding::Variable(0)) => Ok(Some(lower.code.variables)),
@@ -470,6 +462,17 @@ impl Inst {
         imm: 0,
         reconverge: NO_PC,
     };
+
+    /// The register that holds the address of a load, store or atomic.
+    pub(crate) fn address(&self) -> (Row, Reg) {
+        (if self.e == 1 { Row::W } else { Row::D }, self.a)
+    }
+
+    /// The row of the mask operand of a `.sync` instruction.
+    #[inline(always)]
+    pub(crate) fn mask_row(&self) -> Reg {
+        if self.op == Op::WarpBarrier { self.a } else { self.f }
+    }
 }
 
 /// The space an opcode names, if any; `shared::cta` is shared.

@@ -237,11 +237,11 @@ impl Lower<'_> {
         offset: i64,
     ) -> Result<Source, LoadError> {
         Ok(match binding {
-            Binding::Shared(at) => Source::Literal(i64::from(*at).wrapping_add(offset) as u64),
-            Binding::Local(at) => Source::Literal(i64::from(*at).wrapping_add(offset) as u64),
+            Binding::Shared(at) | Binding::Local(at) | Binding::Param { offset: at, .. } => {
+                Source::Literal(i64::from(*at).wrapping_add(offset) as u64)
+            }
             Binding::Dynamic => Source::Dynamic(offset),
             Binding::Variable(index) => Source::Variable(*index, offset),
-            Binding::Param { offset: at, .. } => Source::Literal(i64::from(*at).wrapping_add(offset) as u64),
             Binding::Function(index) if self.function_index.contains_key(index) => {
                 Source::Literal(function_address(*index).wrapping_add_signed(offset))
             }

@@ -195,8 +195,8 @@ impl Lower<'_> {
     fn matrix(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let stores = inst.spec.mnemonic == "stmatrix";
         let is_whole = table::shapes(inst.spec.mnemonic).iter().any(|shape| shape.canonical(&inst.opcode).is_some());
-        let counts = [("x1", 1), ("x2", 2), ("x4", 4)].into_iter().find(|(word, _)| inst.has(word));
-        let (Some((_, count)), 2, true) = (counts, inst.operands.len(), is_whole) else {
+        let count = inst.choose(&[("x1", 1), ("x2", 2), ("x4", 4)]);
+        let (Some(count), 2, true) = (count, inst.operands.len(), is_whole) else {
             return self.refuse_opcode(inst);
         };
         let (registers, address) = (&inst.operands[usize::from(stores)], &inst.operands[usize::from(!stores)]);

@@ -1,7 +1,7 @@
 //! Other spellings of what lowering knows one way: registers of vectors, indices of variables, sums as operands, warp
 //! instructions without `.sync`, parameters of a function that have an address. What is added for them counts as no instruction.
 
-use ptx::{Function, Instruction, Item, Operand, RegisterDecl, Space, Span, Type};
+use ptx::{Function, Instruction, Operand, RegisterDecl, Space, Span, Type};
 
 use super::variables::size_of;
 use super::{Binding, Lower, call};
@@ -20,24 +20,15 @@ fn spare(wide: bool, at: usize) -> String {
 /// Returns the number of spare registers of each width that a function needs.
 pub(super) fn spares(function: &Function) -> u32 {
     let needs = |inst: &Instruction| is_without_sync(inst) || inst.operands.iter().any(is_sum);
-    let body = function.body.as_deref().unwrap_or_default();
-    let needed = any_instruction(body, &needs)
-        || (!function.is_entry && function.params.iter().any(|p| is_taken(body, &p.name)));
+    let needed = function.instructions().any(needs)
+        || (!function.is_entry && function.params.iter().any(|p| is_taken(function, &p.name)));
     if needed { SPARE } else { 0 }
 }
 
-fn any_instruction(items: &[Item], is: &impl Fn(&Instruction) -> bool) -> bool {
-    items.iter().any(|item| match item {
-        Item::Instruction(inst) => is(inst),
-        Item::Block(inner) => any_instruction(inner, is),
-        _ => false,
-    })
-}
-
-/// Returns whether the body takes the address of the parameter `name`.
-fn is_taken(body: &[Item], name: &str) -> bool {
+/// Returns whether the function takes the address of its parameter `name`.
+fn is_taken(function: &Function, name: &str) -> bool {
     let takes = |operand: &Operand| matches!(operand, Operand::Name(n) | Operand::Offset(n, _) if n == name);
-    any_instruction(body, &|inst| inst.spec.mnemonic != "call" && inst.operands.iter().any(takes))
+    function.instructions().any(|inst| inst.spec.mnemonic != "call" && inst.operands.iter().any(takes))
 }
 
 /// `%r1+4` outside brackets, or what looks like it: of variables it is an address.
@@ -157,8 +148,7 @@ impl<'m> Lower<'m> {
 
     /// Gives the parameters of a device function whose addresses it takes a place in local memory, and moves them there.
     pub(super) fn place_parameters(&mut self, function: &'m Function) -> Result<(), LoadError> {
-        let body = function.body.as_deref().unwrap_or_default();
-        for parameter in function.params.iter().filter(|p| p.space == Space::Param && is_taken(body, &p.name)) {
+        for parameter in function.params.iter().filter(|p| p.space == Space::Param && is_taken(function, &p.name)) {
             let (Some(Binding::Frame { offset, .. }), Some(Binding::Row32(reg))) =
                 (self.binding(&parameter.name)?, self.binding(&spare(false, 0))?)
             else {

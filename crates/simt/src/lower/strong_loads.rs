@@ -59,7 +59,7 @@ fn uses(code: &Code, start: u32) -> Uses {
     let mut seen = HashSet::new();
     // Registers to follow; the flag is set if one still holds the value itself, or a part of it.
     let mut left: Vec<(u32, (Row, Reg), bool)> = Vec::new();
-    left.extend(written(code, &code.insts[start as usize]).map(|register| (start + 1, register, true)));
+    left.extend(writes(code, &code.insts[start as usize]).into_iter().map(|register| (start + 1, register, true)));
     while let Some((pc, register, itself)) = left.pop() {
         let Some(inst) = code.insts.get(pc as usize).filter(|_| seen.insert((pc, register, itself))) else { continue };
         if uses.tested || seen.len() > STEPS_MAX {
@@ -76,8 +76,8 @@ fn uses(code: &Code, start: u32) -> Uses {
                     uses.put_back |= is_put_back(&code.insts[start as usize], inst);
                 }
                 Use::Nothing => {}
-                Use::Cuts => left.extend(written(code, inst).map(|to| (pc + 1, to, itself))),
-                Use::Works => left.extend(written(code, inst).map(|to| (pc + 1, to, false))),
+                Use::Cuts => left.extend(writes(code, inst).into_iter().map(|to| (pc + 1, to, itself))),
+                Use::Works => left.extend(writes(code, inst).into_iter().map(|to| (pc + 1, to, false))),
             }
         }
         let unguarded = inst.guard.predicate == NONE;
@@ -91,10 +91,6 @@ fn uses(code: &Code, start: u32) -> Uses {
 /// Returns whether a store goes where the load came from, by the operands of their addresses.
 fn is_put_back(load: &Inst, store: &Inst) -> bool {
     matches!(store.op, Op::Store(_)) && (store.a, store.e, store.imm) == (load.a, load.e, load.imm)
-}
-
-fn written(code: &Code, inst: &Inst) -> impl Iterator<Item = (Row, Reg)> {
-    writes(code, inst).into_iter().filter(|&(_, register)| register != NONE)
 }
 
 /// Use of a register by one instruction.
@@ -118,7 +114,7 @@ fn one_use(inst: &Inst, register: (Row, Reg), mnemonic: &str) -> Use {
             _ => Use::Works,
         };
     }
-    let address = (if inst.e == 1 { Row::W } else { Row::D }, inst.a);
+    let address = inst.address();
     match inst.op {
         Op::BranchIndexed => Use::Tests,
         Op::Store(op) if address != register => match op.target {
@@ -157,10 +153,8 @@ fn next(code: &Code, pc: u32, inst: &Inst, unguarded: bool) -> Vec<u32> {
 /// Returns whether what the store at `pc` writes was made of something that was read from memory.
 pub(crate) fn comes_from_memory(code: &Code, pc: u32) -> bool {
     let Some(store) = code.insts.get(pc as usize) else { return false };
-    let address = (if store.e == 1 { Row::W } else { Row::D }, store.a);
-    let mut sources: HashSet<(Row, Reg)> =
-        reads(code, store).into_iter().filter(|register| register.1 != NONE).collect();
-    sources.remove(&address);
+    let mut sources: HashSet<(Row, Reg)> = reads(code, store).into_iter().collect();
+    sources.remove(&store.address());
     // Back through whatever writes a source anywhere, until there is nothing new.
     let mut count = 0;
     while count != sources.len() {
@@ -172,7 +166,7 @@ pub(crate) fn comes_from_memory(code: &Code, pc: u32) -> bool {
             if matches!(inst.op, Op::Load(_) | Op::Atomic(_) | Op::LoadFrame(_)) {
                 return true;
             }
-            sources.extend(reads(code, inst).into_iter().filter(|register| register.1 != NONE));
+            sources.extend(reads(code, inst));
         }
     }
     false

@@ -21,17 +21,13 @@ impl Lower<'_> {
             let a = self.row32(inst, barrier)?;
             return self.emit(inst, &[Inst { op: Op::WarpBarrier, a, ..Inst::NOP }]);
         }
-        let op = if inst.has("popc") {
-            Op::BarrierReduce(Reduction::Count)
-        } else if inst.has("and") {
-            Op::BarrierReduce(Reduction::And)
-        } else if inst.has("or") {
-            Op::BarrierReduce(Reduction::Or)
-        } else if inst.has("arrive") {
-            Op::BarrierArrive
-        } else {
-            Op::Barrier
-        };
+        let op = inst.choose(&[
+            ("popc", Op::BarrierReduce(Reduction::Count)),
+            ("and", Op::BarrierReduce(Reduction::And)),
+            ("or", Op::BarrierReduce(Reduction::Or)),
+            ("arrive", Op::BarrierArrive),
+        ]);
+        let op = op.unwrap_or(Op::Barrier);
         if let Operand::Immediate(Immediate::Int(number)) = barrier
             && !(0..i128::from(BARRIERS)).contains(number)
         {
@@ -59,31 +55,21 @@ impl Lower<'_> {
     }
 
     fn cluster_barrier(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let op = if inst.has("arrive") {
-            Op::ClusterArrive { releases: !inst.has("relaxed") }
-        } else if inst.has("wait") {
-            Op::ClusterWait
-        } else {
-            return self.refuse_opcode(inst);
-        };
-        self.emit(inst, &[Inst { op, ..Inst::NOP }])
+        let arrive = Op::ClusterArrive { releases: !inst.has("relaxed") };
+        match inst.choose(&[("arrive", arrive), ("wait", Op::ClusterWait)]) {
+            Some(op) => self.emit(inst, &[Inst { op, ..Inst::NOP }]),
+            None => self.refuse_opcode(inst),
+        }
     }
 
     /// `membar`, `fence`. Fences between proxies and of barrier objects order nothing that is not in order here.
     pub(super) fn fence(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let scope = if inst.has("proxy") || inst.has("mbarrier_init") {
+        if inst.has("proxy") || inst.has("mbarrier_init") {
             return self.emit(inst, &[Inst::NOP]);
-        } else if inst.has("cta") {
-            Scope::Cta
-        } else if inst.has("cluster") {
-            Scope::Cluster
-        } else if inst.has("gl") || inst.has("gpu") {
-            Scope::Gpu
-        } else if inst.has("sys") {
-            Scope::Sys
-        } else {
-            return self.refuse_opcode(inst);
-        };
+        }
+        let (gpu, sys) = (Scope::Gpu, Scope::Sys);
+        let scopes = [("cta", Scope::Cta), ("cluster", Scope::Cluster), ("gl", gpu), ("gpu", gpu), ("sys", sys)];
+        let Some(scope) = inst.choose(&scopes) else { return self.refuse_opcode(inst) };
         self.code.orders_by_hand = true;
         // A loop that waits for other blocks may have no more than a plain load and a fence.
         self.code.blocks_communicate |= scope >= Scope::Gpu;
@@ -165,20 +151,11 @@ impl Lower<'_> {
     }
 
     pub(super) fn vote(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let mode = if inst.has("all") {
-            VoteMode::All
-        } else if inst.has("any") {
-            VoteMode::Any
-        } else if inst.has("uni") {
-            VoteMode::Uni
-        } else if inst.has("ballot") {
-            VoteMode::Ballot
-        } else {
+        let modes =
+            [("all", VoteMode::All), ("any", VoteMode::Any), ("uni", VoteMode::Uni), ("ballot", VoteMode::Ballot)];
+        let (Some(mode), true, 3) = (inst.choose(&modes), inst.has("sync"), inst.operands.len()) else {
             return self.refuse_opcode(inst);
         };
-        if !inst.has("sync") || inst.operands.len() != 3 {
-            return self.refuse_opcode(inst);
-        }
         let d = match mode {
             VoteMode::Ballot => self.row32(inst, &inst.operands[0])?,
             _ => self.predicate_destination(inst, &inst.operands[0])?,

@@ -6,20 +6,17 @@
 //! from what depends on it, through arithmetic, moves and selections. A value that is stored to global or shared memory counts for nothing here.
 
 use super::cfg::Block;
-use super::live::{Set, at_starts, block_of, registers};
-use crate::code::{Code, Effect, Inst, NONE, Op, Operand, Outlived, Reg, Role, Target, operands};
+use super::live::{Set, all_registers, at_starts, block_of};
+use crate::code::{Code, Effect, Function, Inst, NONE, Operand, Outlived, Reg, Role, Target, operands};
 use crate::ops::Row;
 
 /// Fills `unset` of each function, and `outlived`.
 pub(super) fn find(code: &mut Code, blocks: &[Block]) {
     let steps: Vec<Step> = code.insts.iter().map(|inst| Step::of(code, inst)).collect();
     let at_start = at_starts(code, blocks, &|pc, needed| steps[pc].take_back(needed));
-    let all = |set: &Set| {
-        let of = |row| registers(code, set, row).map(move |reg| (row, reg)).collect::<Vec<_>>();
-        [of(Row::W), of(Row::D), of(Row::P)].concat()
-    };
+    let needed = |function: &Function| &at_start[block_of(blocks, function.start as usize)];
     let unset: Vec<Vec<(Row, Reg)>> =
-        code.functions.iter().map(|function| all(&at_start[block_of(blocks, function.start as usize)])).collect();
+        code.functions.iter().map(|function| all_registers(code, needed(function))).collect();
     code.outlived = outlived(code, blocks, &at_start, &unset);
     code.functions.iter_mut().zip(unset).for_each(|(function, unset)| function.unset = unset);
 }
@@ -113,12 +110,7 @@ fn way(inst: &Inst, operand: &Operand) -> Option<Way> {
         (_, Role::Address | Role::Guard) => Way::Use,
         // What is stored to local memory or passed to a function is not followed further: it may be used.
         (Effect::Stores(op), Role::Source) if op.target != Target::Local => return None,
-        (Effect::Exchanges, Role::Source) if !is_mask(inst, operand) => Way::On,
+        (Effect::Exchanges, Role::Source) if (operand.row, operand.reg) != (Row::W, inst.mask_row()) => Way::On,
         _ => Way::Use,
     })
-}
-
-fn is_mask(inst: &Inst, operand: &Operand) -> bool {
-    let mask = if inst.op == Op::WarpBarrier { inst.a } else { inst.f };
-    (operand.row, operand.reg) == (Row::W, mask)
 }

@@ -18,7 +18,13 @@ fn file_of(ty: Type) -> usize {
 
 /// Registers that a function declares, per file, and one more for addresses in its frame.
 pub(super) fn count_registers(function: &Function) -> [u32; 3] {
-    let mut counts = count_in_scope(function.body.as_deref().unwrap_or_default());
+    let mut counts = [0u32; 3];
+    for item in function.items() {
+        if let Item::Register(decl) = item {
+            let count = &mut counts[file_of(decl.ty)];
+            *count = count.saturating_add(rows_of(decl));
+        }
+    }
     let spares = super::spelling::spares(function);
     counts[..2].iter_mut().for_each(|count| *count = count.saturating_add(spares));
     if !function.is_entry {
@@ -34,26 +40,6 @@ pub(super) fn count_registers(function: &Function) -> [u32; 3] {
 fn rows_of(decl: &RegisterDecl) -> u32 {
     let each = if decl.ty == Type::B128 { 2 } else { 1 } * u32::from(decl.vector);
     decl.count.unwrap_or(1).saturating_mul(each)
-}
-
-/// Registers of a body and its nested scopes, per file.
-fn count_in_scope(items: &[Item]) -> [u32; 3] {
-    let mut counts = [0u32; 3];
-    for item in items {
-        match item {
-            Item::Register(decl) => {
-                let count = &mut counts[file_of(decl.ty)];
-                *count = count.saturating_add(rows_of(decl));
-            }
-            Item::Block(inner) => {
-                for (sum, n) in counts.iter_mut().zip(count_in_scope(inner)) {
-                    *sum = sum.saturating_add(n);
-                }
-            }
-            _ => {}
-        }
-    }
-    counts
 }
 
 /// The last name inside a mangled one: `_ZZ15unroll_shuffleIiEvPKT_PS0_jE4sums` is `sums` to the reader.

@@ -294,26 +294,8 @@ impl<'t> Body<'t> {
         let is_reference = self.tokens[at..name].iter().any(|token| token.text == "&");
         let ty = type_of(&self.tokens[at..name], self.text(end) == "[");
         // Several at once, `T a = 1, b = 2;`, are not taken apart: the names are known, and what they hold is not.
-        let is_list = self.list(end);
+        let is_list = self.text(self.end(end)) == ",";
         self.declare(self.text(name), ty, (name, to), is_reference || is_list);
-    }
-
-    /// Returns whether a comma of its own follows before the statement ends.
-    fn list(&self, from: usize) -> bool {
-        let mut depth = 0_i32;
-        for at in from..self.tokens.len() {
-            match self.text(at) {
-                "(" | "[" | "{" => depth += 1,
-                ")" | "]" | "}" => depth -= 1,
-                ";" if depth == 0 => return false,
-                "," if depth == 0 => return true,
-                _ => {}
-            }
-            if depth < 0 {
-                return false;
-            }
-        }
-        false
     }
 
     /// The last word that a declaration's name reaches: of its block, or of the statement of its `for`.

@@ -7,6 +7,8 @@ use std::collections::HashMap;
 
 use ptx::{Function, Immediate, Instruction, Item, Operand};
 
+use crate::lower::variables::last_name;
+
 /// Sample points.
 pub const POINTS: usize = 6;
 
@@ -107,7 +109,13 @@ const DEPTH_MAX: u32 = 200;
 impl<'f> Registers<'f> {
     pub fn new(function: &'f Function) -> Self {
         let (mut instructions, mut labels) = (Vec::new(), HashMap::new());
-        flatten(function.body.as_deref().unwrap_or_default(), &mut instructions, &mut labels);
+        for item in function.items() {
+            match item {
+                Item::Instruction(instruction) => instructions.push(&**instruction),
+                Item::Label(name, _) => drop(labels.insert(name.as_str(), instructions.len())),
+                _ => {}
+            }
+        }
         let mut writers: HashMap<&str, Vec<usize>> = HashMap::new();
         for (at, instruction) in instructions.iter().enumerate() {
             for register in written(instruction) {
@@ -137,7 +145,7 @@ impl<'f> Registers<'f> {
             return *value;
         }
         if !self.writers.contains_key(name) {
-            return Value::special(name).unwrap_or_else(|| self.symbol(name));
+            return Value::special(name).unwrap_or_else(|| Value::named(&last_name(name)));
         }
         match self.reaching(name, place).filter(|_| depth < DEPTH_MAX) {
             Some(at) => self.found(at, name, assumed, depth + 1),
@@ -157,10 +165,6 @@ impl<'f> Registers<'f> {
         let written = writers.iter().map(|&at| self.written(at, name, &[]));
         // With 0 for a sum, what is added to it would look like the sum.
         own.into_iter().chain(written.filter(|value| !value.is_number())).collect()
-    }
-
-    fn symbol(&self, name: &str) -> Value {
-        Value::named(last_part(name))
     }
 
     fn operand(&self, operand: &'f Operand, place: usize, assumed: &Assumed<'_, 'f>, depth: u32) -> Value {
@@ -275,19 +279,6 @@ fn first(instruction: &Instruction) -> Option<&Operand> {
     }
 }
 
-fn flatten<'f>(items: &'f [Item], into: &mut Vec<&'f Instruction>, labels: &mut HashMap<&'f str, usize>) {
-    for item in items {
-        match item {
-            Item::Instruction(instruction) => into.push(instruction),
-            Item::Block(items) => flatten(items, into, labels),
-            Item::Label(name, _) => {
-                labels.insert(name, into.len());
-            }
-            _ => {}
-        }
-    }
-}
-
 fn branches(instructions: &[&Instruction], labels: &HashMap<&str, usize>) -> Option<Vec<(usize, usize)>> {
     let mut found = Vec::new();
     for (at, instruction) in instructions.iter().enumerate() {
@@ -347,20 +338,4 @@ fn width(register: &str) -> u8 {
         "%rs" => 2,
         _ => 8,
     }
-}
-
-/// The name of the source in a mangled one: `sums` of `_ZZ5naiveIjEvPKT_E4sums`.
-pub fn last_part(name: &str) -> &str {
-    if !name.starts_with("_Z") {
-        return name;
-    }
-    let ends = (1..name.len()).rev().filter(|&at| name.is_char_boundary(at));
-    for at in ends {
-        let (head, tail) = name.split_at(at);
-        let digits = head.len() - head.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        if digits > 0 && head[head.len() - digits..].parse() == Ok(tail.len()) {
-            return tail;
-        }
-    }
-    name
 }
