@@ -3,6 +3,7 @@
 mod arguments;
 mod error;
 
+pub use crate::exec::{run, run_devices, run_stream};
 pub use arguments::Arg;
 pub use error::{LaunchError, Misfit};
 
@@ -243,16 +244,6 @@ pub struct Outcome {
     pub atomic_operations: u64,
 }
 
-/// Runs one launch to its end (or to its first stopping fault) on `memory`.
-pub fn run(
-    kernel: &crate::Kernel,
-    memory: &mut crate::Memory,
-    launch: &Launch,
-    options: &Options,
-) -> Result<Outcome, LaunchError> {
-    crate::exec::run(kernel, memory, launch, options)
-}
-
 /// One launch of a stream.
 #[derive(Debug, Clone, Copy)]
 pub struct StreamLaunch<'a> {
@@ -264,44 +255,6 @@ pub struct StreamLaunch<'a> {
     /// each block of the previous one has executed `griddepcontrol.launch_dependents` or has ended. Its own `griddepcontrol.wait` then waits
     /// for the end of that launch, and nothing else orders the two. It has no meaning for the first launch.
     pub overlaps: bool,
-}
-
-/// Runs launches in the order of their stream on `memory`; an outcome for each, in the same order.
-///
-/// Launches that do not overlap run one after the other, each as [`run`] runs it. Those that overlap run together, their blocks in
-/// turns on one host thread: the schedule's seed decides who comes first. (A card starts blocks of the later launch where there is
-/// room for them; here there always is.) Accesses that nothing orders are a fault of the later launch, whose sites tell by
-/// [`crate::Site::launch`] which of the two each belongs to. A fault that ends one of them ends all that run together.
-///
-/// # Errors
-/// A launch that cannot start: bad geometry or arguments of any of them, and nothing has run; or no room for the variables of the
-/// PTX, and those before may have run.
-pub fn run_stream(
-    launches: &[StreamLaunch<'_>],
-    memory: &mut crate::Memory,
-    options: &Options,
-) -> Result<Vec<Outcome>, LaunchError> {
-    crate::exec::run_stream(launches, memory, options)
-}
-
-/// Runs a stream on each of several devices, all at once; the outcomes of each stream, in the order of its launches.
-///
-/// The blocks of all devices take turns on one host thread, so that a block may wait for another device. In a stream one launch
-/// follows the other as in [`run_stream`]. Between devices nothing is ordered but by what the kernels do in system scope. With a seed
-/// the devices start in any order, take turns of any length, and now and then one is held back. A device that has nothing to run is
-/// given no stream.
-///
-/// A race between two devices is a fault of the launch whose access ran later. A fault that ends one launch ends all.
-///
-/// # Errors
-/// A launch that cannot start, launches of two devices in one stream, or two streams of one device: nothing has run then. Or no room
-/// for the variables of the PTX.
-pub fn run_devices(
-    streams: &[Vec<StreamLaunch<'_>>],
-    memory: &mut crate::Memory,
-    options: &Options,
-) -> Result<Vec<Vec<Outcome>>, LaunchError> {
-    crate::exec::run_devices(streams, memory, options)
 }
 
 #[cfg(test)]

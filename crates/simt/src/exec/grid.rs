@@ -61,13 +61,8 @@ pub(super) struct Share {
     printed: Printed,
 }
 
-/// Runs `launch`. See the module's head for the order of blocks.
-pub(crate) fn run(
-    kernel: &Kernel,
-    memory: &mut Memory,
-    launch: &Launch,
-    options: &Options,
-) -> Result<Outcome, LaunchError> {
+/// Runs one launch to its end (or to its first stopping fault) on `memory`.
+pub fn run(kernel: &Kernel, memory: &mut Memory, launch: &Launch, options: &Options) -> Result<Outcome, LaunchError> {
     let draft = Draft::new(kernel, memory, launch, options, 0)?;
     if !options.checks.has(Check::UninitialisedRead) {
         memory.forget_unwritten();
@@ -473,7 +468,7 @@ impl Machine<'_> {
 
     pub(super) fn share(self) -> Share {
         let dropped_steps = self.recorder.dropped;
-        let steps = self.recorder.into_steps();
+        let steps = self.recorder.steps;
         let suspicious = self.order.map(|order| order.suspicious()).unwrap_or_default();
         let (mut counts, findings, printed) = (self.counts, self.findings, self.printed);
         let (mut issued, mut threads) = (0u64, 0u64);

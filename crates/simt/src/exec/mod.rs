@@ -76,8 +76,8 @@ mod undefined;
 mod warp;
 mod words;
 
-pub(crate) use grid::run;
-pub(crate) use overlap::{run_devices, run_stream};
+pub use grid::run;
+pub use overlap::{run_devices, run_stream};
 
 use crate::access::Memos;
 use crate::code::{Combine, Counted, Inst, NONE, Op};

@@ -46,8 +46,17 @@ pub(super) enum Before {
     Ended(Arrivals),
 }
 
-/// Runs launches in the order of their stream. All of them are checked before the first one runs.
-pub(crate) fn run_stream(
+/// Runs launches in the order of their stream on `memory`; an outcome for each, in the same order.
+///
+/// Launches that do not overlap run one after the other, each as [`crate::run`] runs it. Those that overlap run together, their blocks in
+/// turns on one host thread: the schedule's seed decides who comes first. (A card starts blocks of the later launch where there is
+/// room for them; here there always is.) Accesses that nothing orders are a fault of the later launch, whose sites tell by
+/// [`crate::Site::launch`] which of the two each belongs to. A fault that ends one of them ends all that run together.
+///
+/// # Errors
+/// A launch that cannot start: bad geometry or arguments of any of them, and nothing has run; or no room for the variables of the
+/// PTX, and those before may have run.
+pub fn run_stream(
     launches: &[StreamLaunch<'_>],
     memory: &mut Memory,
     options: &Options,
@@ -65,8 +74,19 @@ pub(crate) fn run_stream(
     Ok(outcomes)
 }
 
-/// Runs a stream on each of several devices at once. All launches are checked before the first one runs.
-pub(crate) fn run_devices(
+/// Runs a stream on each of several devices, all at once; the outcomes of each stream, in the order of its launches.
+///
+/// The blocks of all devices take turns on one host thread, so that a block may wait for another device. In a stream one launch
+/// follows the other as in [`run_stream`]. Between devices nothing is ordered but by what the kernels do in system scope. With a seed
+/// the devices start in any order, take turns of any length, and now and then one is held back. A device that has nothing to run is
+/// given no stream.
+///
+/// A race between two devices is a fault of the launch whose access ran later. A fault that ends one launch ends all.
+///
+/// # Errors
+/// A launch that cannot start, launches of two devices in one stream, or two streams of one device: nothing has run then. Or no room
+/// for the variables of the PTX.
+pub fn run_devices(
     streams: &[Vec<StreamLaunch<'_>>],
     memory: &mut Memory,
     options: &Options,

@@ -14,7 +14,7 @@ use crate::trace::{self, Options, Space, Step, Values};
 #[derive(Debug, Default)]
 pub(super) struct Recorder {
     options: Option<Options>,
-    steps: Vec<Step>,
+    pub(super) steps: Vec<Step>,
     /// Steps so far by block: blocks that talk to each other take turns.
     of_block: BTreeMap<u64, u64>,
     /// Order of the next step. Launches that run together share one count: see `overlap.rs`.
@@ -109,10 +109,6 @@ impl Recorder {
                 Row::P => Values::Predicate(warp.p.get(at)? & active),
             })
         });
-    }
-
-    pub(super) fn into_steps(self) -> Vec<Step> {
-        self.steps
     }
 }
 
