@@ -9,7 +9,6 @@
 use super::Machine;
 use super::block::{Block, Environment};
 use super::issue::Issue;
-use super::sync::mask_row;
 use super::warp::{FULL, Row32, Split, State, Warp};
 use crate::code::{Code, Inst, Op};
 use crate::launch::Schedule;
@@ -86,7 +85,7 @@ impl Machine<'_> {
                 let Split { pc, mask, .. } = warp.splits[other];
                 hand_over(warp, inst, &before, &code.insts[pc as usize], mask);
             }
-            let named = warp.first32(mask_row(inst), split.mask);
+            let named = warp.first32(inst.mask_row(), split.mask);
             let issue = &mut Issue { env: &mut *env, warp: &mut *warp, at, pc: split.pc, inst, active: all };
             self.execute_group(issue, named);
             for (row, of) in after.0.iter_mut().zip(&warp.w) {
@@ -140,9 +139,9 @@ impl Warp {
         let waits = |&at: &usize| {
             self.splits[at].state == State::AtWarpSync && matches!(inst(at).op, Op::Vote(_) | Op::Shuffle(_))
         };
-        let named = |at: usize| self.first32(mask_row(inst(at)), self.splits[at].mask);
+        let named = |at: usize| self.first32(inst(at).mask_row(), self.splits[at].mask);
         let is_named = |at: usize, mask: u32| {
-            let masks = &self.w[usize::from(mask_row(inst(at)))].0;
+            let masks = &self.w[usize::from(inst(at).mask_row())].0;
             lanes(self.splits[at].mask).all(|lane| masks[lane] == mask)
         };
         (0..self.splits.len()).filter(waits).find_map(|first| {
@@ -157,7 +156,7 @@ impl Warp {
     /// The innermost split in which lanes wait to meet those of split `at`, which wait for them at a `.sync` instruction.
     fn meeting(&self, machine: &Machine<'_>, at: usize) -> Option<usize> {
         let split = self.splits[at];
-        let named = self.first32(mask_row(&machine.context.code.insts[split.pc as usize]), split.mask);
+        let named = self.first32(machine.context.code.insts[split.pc as usize].mask_row(), split.mask);
         self.above_with(at, named)
     }
 

@@ -1,16 +1,15 @@
 //! Arithmetic over 32 lanes at once. Each operation of the table computes all lanes (every function is total) and keeps
 //! the active ones; the loops have a fixed length so that the compiler turns them into vector instructions.
 
-use super::warp::{FULL, Row32, Row64, Warp};
+use super::warp::{FULL, Warp};
 use crate::code::{ExactCode, Inst};
 use crate::eval::*;
 use crate::exact::SOURCES;
 use crate::ops::{Alu, Row, alu_table};
 
-/// Keeps the lanes of `out` that `mask` names. A row past the end is a discarded result.
+/// Keeps the lanes of `out` that `mask` names.
 #[inline(always)]
-pub(super) fn store32(warp: &mut Warp, row: u16, out: &[u32; 32], mask: u32) {
-    let Some(Row32(row)) = warp.w.get_mut(usize::from(row)) else { return };
+pub(super) fn keep<T: Copy>(row: &mut [T; 32], out: &[T; 32], mask: u32) {
     if mask == FULL {
         *row = *out;
         return;
@@ -20,16 +19,19 @@ pub(super) fn store32(warp: &mut Warp, row: u16, out: &[u32; 32], mask: u32) {
     }
 }
 
+/// Keeps the lanes of `out` that `mask` names in a row of a warp. A row past the end is a discarded result.
+#[inline(always)]
+pub(super) fn store32(warp: &mut Warp, row: u16, out: &[u32; 32], mask: u32) {
+    if let Some(row) = warp.w.get_mut(usize::from(row)) {
+        keep(&mut row.0, out, mask);
+    }
+}
+
 /// `store32` for rows of 64 bits.
 #[inline(always)]
 pub(super) fn store64(warp: &mut Warp, row: u16, out: &[u64; 32], mask: u32) {
-    let Some(Row64(row)) = warp.d.get_mut(usize::from(row)) else { return };
-    if mask == FULL {
-        *row = *out;
-        return;
-    }
-    for lane in 0..32 {
-        row[lane] = if mask & (1 << lane) != 0 { out[lane] } else { row[lane] };
+    if let Some(row) = warp.d.get_mut(usize::from(row)) {
+        keep(&mut row.0, out, mask);
     }
 }
 

@@ -14,6 +14,7 @@ use super::warp::{State, Warp};
 use crate::code::{BARRIERS, Inst, NONE, Op, Reduction};
 use crate::fault::Code;
 use crate::launch::Check;
+use crate::masks::lanes;
 use crate::race::Arrivals;
 
 /// One barrier of a block, between two openings.
@@ -102,7 +103,7 @@ pub(super) struct Barriers {
 impl Barriers {
     /// Resets them for a new block of so many warps.
     pub(super) fn restart(&mut self, warps: usize) {
-        for named in bits(std::mem::take(&mut self.used)) {
+        for named in lanes(std::mem::take(&mut self.used)) {
             self.named[named].restart(0);
         }
         self.opened.clear();
@@ -117,11 +118,6 @@ impl Barriers {
         let named = &self.named[(id % BARRIERS) as usize];
         named.expected.map(|expected| (expected, named.slots()))
     }
-}
-
-/// The numbers of the bits that are set.
-fn bits(of: u32) -> impl Iterator<Item = usize> {
-    crate::masks::lanes(of)
 }
 
 /// Lanes execute a barrier instruction. True if they now wait.
@@ -145,7 +141,7 @@ impl Machine<'_> {
         let named = matches!(inst.op, Op::Barrier | Op::BarrierArrive | Op::BarrierReduce(_));
         let number = if named && active != 0 { issue.warp.first32(inst.a, active) } else { 0 };
         if number >= BARRIERS {
-            self.findings.found(issue, active, Code::OutOfBounds, Detail::NoBarrier { number });
+            self.findings.found(issue, active, Code::OutOfBounds, Detail::NoBarrier(number));
         }
         number < BARRIERS
     }
@@ -203,7 +199,7 @@ impl Block {
     /// Opens the barriers that everybody has reached, and lets those go on who wait at an open one. True if any did.
     pub(super) fn release_barriers(&mut self, machine: &mut Machine<'_>) -> bool {
         let live: u32 = self.warps.iter().map(|warp| warp.live.count_ones()).sum();
-        for id in bits(self.env.barriers.used).map(|id| id as u32) {
+        for id in lanes(self.env.barriers.used).map(|id| id as u32) {
             let named = &self.env.barriers.named[id as usize];
             if named.expected.is_some() {
                 // Lanes may have ended since their warp came.

@@ -103,10 +103,7 @@ impl Environment {
     /// The shared memory of the block of this rank (`None`: this one), unless there is no such block.
     #[inline(always)]
     pub(super) fn shared_of(&mut self, rank: Option<u32>) -> Option<&mut Shared> {
-        match rank.filter(|&rank| rank != self.rank) {
-            None => Some(&mut self.shared),
-            Some(rank) => self.team.peers.get_mut(rank as usize)?.as_mut(),
-        }
+        self.shared_and_clocks(rank).0
     }
 
     /// Returns whether any check looks at what happens in shared memory.

@@ -1,11 +1,11 @@
 //! Calls: into a function, out of it, and what is passed between. See `warp.rs` for how lanes that part in a call meet
 //! again, and `lower/call.rs` for what lies where in a frame.
 
-use super::alu::{store32, store64};
+use super::alu::{keep, store32, store64};
 use super::findings::Detail;
 use super::issue::Issue;
 use super::undefined::Home;
-use super::warp::{FULL, Row32, Warp};
+use super::warp::Warp;
 use super::{Machine, Stop};
 use crate::code::{CallSite, Callee, Function, Inst, MemOp, NONE, Op, Slot};
 use crate::fault;
@@ -19,19 +19,9 @@ const CALL_BYTES: u64 = 16;
 /// Copies the lanes `mask` of a row of the stack.
 fn copy(warp: &mut Warp, from: u32, to: u32, mask: u32) {
     let row = warp.frames[from as usize];
-    keep(&mut warp.frames[to as usize], &row.0, mask);
+    keep(&mut warp.frames[to as usize].0, &row.0, mask);
     if !warp.undefined.is_empty() {
         warp.undefined.copy(Home::Frame(from), Home::Frame(to), mask);
-    }
-}
-
-/// Keeps the lanes of `row` that `mask` names.
-#[inline(always)]
-fn keep(row: &mut Row32, new: &[u32; 32], mask: u32) {
-    if mask == FULL {
-        row.0 = *new;
-    } else {
-        lanes(mask).for_each(|lane| row.0[lane] = new[lane]);
     }
 }
 
@@ -187,7 +177,7 @@ impl Machine<'_> {
         let index = issue.warp.w[usize::from(inst.a)].0;
         let outside = filter(active, |lane| index[lane] as usize >= table.len());
         if outside != 0 {
-            let detail = Detail::Label { index: index[(outside.trailing_zeros() & 31) as usize] };
+            let detail = Detail::Label(index[(outside.trailing_zeros() & 31) as usize]);
             self.findings.found(issue, outside, fault::Code::OutOfBounds, detail);
             return Stop::Fatal;
         }
@@ -258,16 +248,16 @@ impl Machine<'_> {
             match bytes {
                 8 => {
                     let high = warp.d[register].0.map(|v| (v >> 32) as u32);
-                    keep(&mut warp.frames[row], &low, active);
-                    keep(&mut warp.frames[row + 1], &high, active);
+                    keep(&mut warp.frames[row].0, &low, active);
+                    keep(&mut warp.frames[row + 1].0, &high, active);
                 }
-                4 => keep(&mut warp.frames[row], &low, active),
+                4 => keep(&mut warp.frames[row].0, &low, active),
                 _ => {
                     let shift = 8 * (byte % 4);
                     let ones = ((1u32 << (8 * bytes)) - 1) << shift;
                     let old = warp.frames[row].0;
                     let new = std::array::from_fn(|lane| (old[lane] & !ones) | (low[lane] << shift & ones));
-                    keep(&mut warp.frames[row], &new, active);
+                    keep(&mut warp.frames[row].0, &new, active);
                 }
             }
         }
@@ -279,15 +269,15 @@ fn save(warp: &mut Warp, site: &CallSite, mut place: u32, active: u32) {
     for &(row, reg) in &site.saved {
         let at = place as usize;
         match row {
-            Row::W => keep(&mut warp.frames[at], &warp.w[usize::from(reg)].0, active),
+            Row::W => keep(&mut warp.frames[at].0, &warp.w[usize::from(reg)].0, active),
             Row::P => {
                 let bits = warp.p[usize::from(reg)];
-                keep(&mut warp.frames[at], &std::array::from_fn(|lane| bits >> lane & 1), active);
+                keep(&mut warp.frames[at].0, &std::array::from_fn(|lane| bits >> lane & 1), active);
             }
             Row::D => {
                 let values = &warp.d[usize::from(reg)].0;
-                keep(&mut warp.frames[at], &values.map(|v| v as u32), active);
-                keep(&mut warp.frames[at + 1], &values.map(|v| (v >> 32) as u32), active);
+                keep(&mut warp.frames[at].0, &values.map(|v| v as u32), active);
+                keep(&mut warp.frames[at + 1].0, &values.map(|v| (v >> 32) as u32), active);
             }
         }
         place += if row == Row::D { 2 } else { 1 };

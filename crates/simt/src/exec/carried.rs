@@ -207,10 +207,10 @@ impl Machine<'_> {
             match reported.iter_mut().find(|(first, _)| first.is_beside(&finding)) {
                 Some((first, times)) => {
                     first.join(&finding);
-                    *times += finding.count();
+                    *times += finding.count;
                 }
                 None => {
-                    let times = finding.count();
+                    let times = finding.count;
                     reported.push((finding, times));
                 }
             }

@@ -32,8 +32,12 @@ struct At {
 
 impl At {
     fn of(issue: &Issue<'_>, lanes: u32) -> At {
-        let Environment { device, launch, block, .. } = *issue.env;
-        At { device, launch, pc: issue.pc, block, warp: issue.warp.index, lanes }
+        At::new(issue.env, issue.warp.index, issue.pc, lanes)
+    }
+
+    fn new(env: &Environment, warp: u32, pc: u32, lanes: u32) -> At {
+        let Environment { device, launch, block, .. } = *env;
+        At { device, launch, pc, block, warp, lanes }
     }
 
     /// The instruction, among those of all launches that ran together.
@@ -54,9 +58,7 @@ pub(super) enum Detail {
         bytes: u32,
     },
     /// No barrier object is at this offset in shared memory.
-    NoObject {
-        address: u32,
-    },
+    NoObject(u32),
     /// An asynchronous copy into another block's memory.
     CopyAway,
     /// A size that is no multiple of the required granule.
@@ -87,9 +89,7 @@ pub(super) enum Detail {
     },
     Barrier,
     /// A barrier has opened without so many threads, which have exited.
-    Exited {
-        threads: u32,
-    },
+    Exited(u32),
     /// All blocks that have begun wait for one that has not, and no card has room for it.
     NotResident {
         blocks: u64,
@@ -112,9 +112,8 @@ pub(super) enum Detail {
         named: u32,
         absent: u32,
     },
-    Mask {
-        named: u32,
-    },
+    /// A mask that does not name the lanes which execute its `.sync` instruction.
+    Mask(u32),
     /// A lane that is named gives another mask at the same instruction.
     Masks {
         named: u32,
@@ -123,13 +122,9 @@ pub(super) enum Detail {
     },
     Lane,
     /// A block has executed as many warp-instructions as it may.
-    Budget {
-        budget: u64,
-    },
+    Budget(u64),
     /// All blocks together have.
-    LaunchBudget {
-        budget: u64,
-    },
+    LaunchBudget(u64),
     Trap {
         for_want_of_cooperation: bool,
     },
@@ -146,15 +141,11 @@ pub(super) enum Detail {
         function: Option<u32>,
     },
     /// An index past the labels of an indexed branch.
-    Label {
-        index: u32,
-    },
-    NoBarrier {
-        number: u32,
-    },
-    NotAllocated {
-        address: u64,
-    },
+    Label(u32),
+    /// A number past those of a block's barriers.
+    NoBarrier(u32),
+    /// An address that is freed, where nothing that is allocated begins.
+    NotAllocated(u64),
     /// Something depends on a register that nothing has set.
     Unset(Use),
 }
@@ -201,7 +192,7 @@ pub(super) struct Finding {
     at: At,
     other: Option<At>,
     detail: Detail,
-    count: u64,
+    pub(super) count: u64,
 }
 
 /// Findings by kind and the two instructions involved.
@@ -296,23 +287,22 @@ impl Findings {
 
     /// The warp alone has run longer than a block should.
     pub(super) fn step_budget(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, budget: u64) {
-        let at = At { device: env.device, launch: env.launch, pc, block: env.block, warp: warp.index, lanes };
-        self.note(env, Code::StepBudget, at, None, Detail::Budget { budget });
+        self.note(env, Code::StepBudget, At::new(env, warp.index, pc, lanes), None, Detail::Budget(budget));
     }
 
     /// The block has run longer than a block should: wherever its first threads are now is in the loop.
     pub(super) fn endless(&mut self, env: &Environment, warps: &[Warp], budget: u64) {
-        let running = splits(env, warps).find(|(_, state)| !state.has_children());
-        if let Some((at, _)) = running {
-            self.note(env, Code::StepBudget, at, None, Detail::Budget { budget });
-        }
+        self.over_budget(env, warps, Detail::Budget(budget));
     }
 
     /// The whole launch has run longer than it should: this block runs, or is about to.
     pub(super) fn launch_budget(&mut self, env: &Environment, warps: &[Warp], budget: u64) {
-        let running = splits(env, warps).find(|(_, state)| !state.has_children());
-        if let Some((at, _)) = running {
-            self.note(env, Code::StepBudget, at, None, Detail::LaunchBudget { budget });
+        self.over_budget(env, warps, Detail::LaunchBudget(budget));
+    }
+
+    fn over_budget(&mut self, env: &Environment, warps: &[Warp], detail: Detail) {
+        if let Some((at, _)) = splits(env, warps).find(|(_, state)| !state.has_children()) {
+            self.note(env, Code::StepBudget, at, None, detail);
         }
     }
 
@@ -321,7 +311,7 @@ impl Findings {
     pub(super) fn exited(&mut self, env: &Environment, warps: &[Warp], id: u32, threads: u32) {
         let waits = |(_, state): &(At, State)| matches!(state, State::AtBarrier(at, _) if *at == id);
         if let Some((at, _)) = splits(env, warps).find(waits) {
-            let finding = Finding::new(env, Code::BarrierDivergence, at, None, Detail::Exited { threads });
+            let finding = Finding::new(env, Code::BarrierDivergence, at, None, Detail::Exited(threads));
             add(&mut self.notes, (NoteKind::ExitedThreads, at.key(), NOWHERE), Finding { count: 1, ..finding });
         }
     }
@@ -348,12 +338,8 @@ impl Findings {
     pub(super) fn by_launch(found: Vec<Findings>) -> Vec<Findings> {
         let mut sorted: Vec<Findings> = found.iter().map(|_| Findings::default()).collect();
         for Findings { by_place, notes } in found {
-            for (key, finding) in by_place {
-                add(&mut sorted[finding.launch()].by_place, key, finding);
-            }
-            for (key, finding) in notes {
-                add(&mut sorted[finding.launch()].notes, key, finding);
-            }
+            by_place.into_iter().for_each(|(key, of)| add(&mut sorted[of.launch()].by_place, key, of));
+            notes.into_iter().for_each(|(key, of)| add(&mut sorted[of.launch()].notes, key, of));
         }
         sorted
     }
@@ -404,13 +390,10 @@ fn folded<K: Ord + Copy>(places: HashMap<(K, u64, u64), Finding>, names: &Names<
 /// Returns every split of a block that still has lanes, with its state.
 fn splits<'a>(env: &'a Environment, warps: &'a [Warp]) -> impl Iterator<Item = (At, State)> + 'a {
     warps.iter().flat_map(move |warp| {
-        warp.splits.iter().filter(|s| s.mask & warp.live != 0 && s.state != State::Dead).map(move |split| {
-            let lanes = split.mask & warp.live;
-            (
-                At { device: env.device, launch: env.launch, pc: split.pc, block: env.block, warp: warp.index, lanes },
-                split.state,
-            )
-        })
+        warp.splits
+            .iter()
+            .filter(|s| s.mask & warp.live != 0 && s.state != State::Dead)
+            .map(move |split| (At::new(env, warp.index, split.pc, split.mask & warp.live), split.state))
     })
 }
 
@@ -437,9 +420,7 @@ impl Finding {
     /// Finding to report, with the place, if the lanes `lanes` use a register that nothing has set.
     #[cold]
     pub(super) fn unset(env: &Environment, warp: u32, lanes: u32) -> Finding {
-        let Environment { device, launch, block, .. } = *env;
-        let at = At { device, launch, pc: 0, block, warp, lanes };
-        Finding::new(env, Code::UninitialisedRead, at, None, Detail::Unset(Use::Other))
+        Finding::new(env, Code::UninitialisedRead, At::new(env, warp, 0, lanes), None, Detail::Unset(Use::Other))
     }
 
     /// This finding about an unset register, which instruction `pc` uses.
@@ -467,15 +448,6 @@ impl Finding {
         Finding { count, ..self }
     }
 
-    pub(super) fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// Adds to its count.
-    pub(super) fn count_more(&mut self, times: u64) {
-        self.count += times;
-    }
-
     /// Returns whether both are about one instruction of one warp.
     pub(super) fn is_beside(&self, other: &Finding) -> bool {
         (self.at.pc, self.at.block, self.at.warp) == (other.at.pc, other.at.block, other.at.warp)
@@ -493,7 +465,7 @@ impl Finding {
             Detail::Masks { named, lane, other } => format!(
                 "executes a .sync instruction with mask {named:#010x}, and lane {lane}, which it names, executes it with mask {other:#010x}"
             ),
-            Detail::Mask { named } => {
+            Detail::Mask(named) => {
                 format!("executes a .sync instruction whose mask {named:#010x} does not name these lanes")
             }
             _ => String::new(),
@@ -510,8 +482,8 @@ impl Finding {
             inst => inst.map_or("executes", |inst| inst.op.verb()),
         };
         let (here, there, message) = match &self.detail {
-            Detail::Access { .. } | Detail::NoObject { .. } | Detail::Granule { .. } => {
-                let action = if matches!(self.detail, Detail::NoObject { .. }) { "uses" } else { action(&self.at) };
+            Detail::Access { .. } | Detail::NoObject(_) | Detail::Granule { .. } => {
+                let action = if matches!(self.detail, Detail::NoObject(_)) { "uses" } else { action(&self.at) };
                 (action, "", self.access_sentence(action, names))
             }
             Detail::Race { .. } | Detail::GlobalRace { .. } => {
@@ -521,10 +493,10 @@ impl Finding {
                 let action = action(&self.at);
                 (action, "", self.cluster_sentence(action))
             }
-            Detail::Mask { .. } | Detail::Masks { .. } => ("executes", "", self.mask_sentence()),
+            Detail::Mask(_) | Detail::Masks { .. } => ("executes", "", self.mask_sentence()),
             Detail::Unset(how) => (action(&self.at), "", self.unset_sentence(*how).into()),
             Detail::Lane => ("reads", "", "shuffles a value from a lane that takes no part in the shuffle".into()),
-            Detail::Budget { .. } | Detail::LaunchBudget { .. } => ("executes", "", self.budget_sentence()),
+            Detail::Budget(_) | Detail::LaunchBudget(_) => ("executes", "", self.budget_sentence()),
             Detail::Trap { for_want_of_cooperation } => {
                 let opcode = &code.debug[self.at.pc as usize].opcode;
                 let why = if *for_want_of_cooperation {
@@ -539,18 +511,18 @@ impl Finding {
             | Detail::Spin(_)
             | Detail::Lanes { .. }
             | Detail::Barrier
-            | Detail::Exited { .. }
+            | Detail::Exited(_)
             | Detail::NotResident { .. }
             | Detail::Stuck => ("waits", self.absence(), self.wait_sentence(names)),
-            Detail::NotAllocated { address } => {
+            Detail::NotAllocated(address) => {
                 let what = names.memory.describe(*address);
                 ("executes", "", format!("frees {what}, where nothing that is allocated begins"))
             }
-            Detail::NoBarrier { .. }
+            Detail::NoBarrier(_)
             | Detail::Assertion(_)
             | Detail::Stack { .. }
             | Detail::Pointer { .. }
-            | Detail::Label { .. } => {
+            | Detail::Label(_) => {
                 let (here, message) = self.control_flow(code);
                 (here, "", message)
             }

@@ -220,7 +220,7 @@ impl Machine<'_> {
         let missing = filter(mask, |lane| Object::from_word(shared.load(at[lane], BYTES)).is_none());
         if missing != 0 {
             let address = at[(missing.trailing_zeros() & 31) as usize];
-            self.findings.found(issue, missing, Code::UninitialisedRead, Detail::NoObject { address });
+            self.findings.found(issue, missing, Code::UninitialisedRead, Detail::NoObject(address));
         }
     }
 }

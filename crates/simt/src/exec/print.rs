@@ -22,14 +22,12 @@ struct Reader<'r, 'i, 'k> {
 
 impl Reader<'_, '_, '_> {
     fn byte(&mut self, address: u64) -> Option<u8> {
-        let byte = match address {
-            PARAM_BASE.. => self.machine.context.params.get((address - PARAM_BASE) as usize).copied(),
-            LOCAL_BASE.. => {
-                let at = address - LOCAL_BASE;
+        let byte = match place_of(address) {
+            (Place::Param, at) => self.machine.context.params.get(at as usize).copied(),
+            (Place::Local, at) => {
                 (at < self.issue.warp.local_bytes()).then(|| self.issue.warp.load_local(self.lane, at, 1) as u8)
             }
-            SHARED_BASE.. => {
-                let at = address - SHARED_BASE;
+            (Place::Shared, at) => {
                 let inside = at < u64::from(self.machine.context.shared_bytes);
                 inside.then(|| self.issue.env.shared.load(at as u32, 1) as u8)
             }
@@ -132,7 +130,7 @@ impl Machine<'_> {
         for lane in lanes(issue.active) {
             let address = argument(issue, site, 0, lane);
             if address != 0 && !self.context.memory.free_in_kernel(address) {
-                self.findings.found(issue, 1 << lane, Code::OutOfBounds, Detail::NotAllocated { address });
+                self.findings.found(issue, 1 << lane, Code::OutOfBounds, Detail::NotAllocated(address));
             }
         }
     }

@@ -70,7 +70,9 @@ fn rounds(op: AtomOp, mask: u32, at: &[u32; 32], words: Lanes, operands: &Lanes)
     let mut left = mask;
     let mut sum = Rounds::default();
     while left != 0 {
-        add(&mut sum.loads, access::shared_load(bytes, left, at));
+        let load = access::shared_load(bytes, left, at);
+        sum.loads.wavefronts += load.wavefronts;
+        sum.loads.conflicts += load.conflicts;
         let seen = now;
         let becomes = |lane: usize| combine(op, seen[lowest[lane]], operands[lane], 0);
         if extreme {
@@ -88,11 +90,6 @@ fn rounds(op: AtomOp, mask: u32, at: &[u32; 32], words: Lanes, operands: &Lanes)
         left &= !stored;
     }
     sum
-}
-
-fn add(sum: &mut Passes, passes: Passes) {
-    sum.wavefronts += passes.wavefronts;
-    sum.conflicts += passes.conflicts;
 }
 
 #[cfg(test)]

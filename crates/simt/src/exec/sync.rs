@@ -31,8 +31,8 @@ impl Machine<'_> {
     fn collective_inline(&mut self, mut issue: Issue<'_>) -> Option<u32> {
         let Issue { at, pc, inst, active, .. } = issue;
         let warp = &mut *issue.warp;
-        let named = warp.first32(mask_row(inst), active);
-        let masks = &warp.w[usize::from(mask_row(inst))].0;
+        let named = warp.first32(inst.mask_row(), active);
+        let masks = &warp.w[usize::from(inst.mask_row())].0;
         let mut differ = 0;
         for lane in 0..32 {
             differ |= if active & (1 << lane) != 0 { masks[lane] ^ named } else { 0 };
@@ -132,11 +132,7 @@ impl Machine<'_> {
     /// Executes the instruction once for each group of lanes with one mask.
     fn execute_collective(&mut self, issue: &mut Issue<'_>, masks: &[u32; 32]) {
         let here = issue.active;
-        let mut rest = here;
-        while rest != 0 {
-            let named = masks[(rest.trailing_zeros() & 31) as usize];
-            let group = same_mask(masks, rest, named);
-            rest &= !group;
+        for (named, group) in groups(masks, here) {
             let apart = here & named & !group;
             if apart != 0 {
                 let lane = apart.trailing_zeros() & 31;
@@ -171,7 +167,7 @@ impl Machine<'_> {
             self.judge_suspects(issue, named);
         }
         if group & !named != 0 {
-            self.findings.found(issue, group & !named, Code::MaskMismatch, Detail::Mask { named });
+            self.findings.found(issue, group & !named, Code::MaskMismatch, Detail::Mask(named));
         }
         if !issue.warp.undefined.is_empty() && !matches!(inst.op, Op::Shuffle(_)) {
             self.exchange_undefined(issue.warp, issue.pc, group);
@@ -308,16 +304,10 @@ fn transpose(values: &[u32; 32]) -> [u32; 32] {
     })
 }
 
-/// The row of the mask operand.
-#[inline(always)]
-pub(super) fn mask_row(inst: &Inst) -> u16 {
-    if inst.op == Op::WarpBarrier { inst.a } else { inst.f }
-}
-
 /// The mask operand of each lane.
 #[inline(always)]
 fn member_masks(warp: &Warp, inst: &Inst) -> [u32; 32] {
-    warp.w[usize::from(mask_row(inst))].0
+    warp.w[usize::from(inst.mask_row())].0
 }
 
 /// Result of a shuffle down or across the whole warp by a power of two, as reductions have it: values for `here`, lanes with a
@@ -387,14 +377,24 @@ fn same_mask(masks: &[u32; 32], of: u32, named: u32) -> u32 {
     of & same
 }
 
+/// Each mask that some of the lanes `of` have, and those lanes.
+#[inline(always)]
+fn groups(masks: &[u32; 32], of: u32) -> impl Iterator<Item = (u32, u32)> {
+    let mut rest = of;
+    std::iter::from_fn(move || {
+        let named = masks[(rest.trailing_zeros() & 31) as usize];
+        (rest != 0).then(|| {
+            let group = same_mask(masks, rest, named);
+            rest &= !group;
+            (named, group)
+        })
+    })
+}
+
 /// Notes which of the lanes `waiting` name one that executes the instruction beside them, in `active`, with another mask. It may
 /// come back with theirs, in a loop.
 fn suspect(warp: &mut Warp, pc: u32, masks: &[u32; 32], active: u32, waiting: u32) {
-    let mut rest = waiting;
-    while rest != 0 {
-        let named = masks[(rest.trailing_zeros() & 31) as usize];
-        let lanes = same_mask(masks, rest, named);
-        rest &= !lanes;
+    for (named, lanes) in groups(masks, waiting) {
         let apart = active & named & !same_mask(masks, active, named);
         let lane = apart.trailing_zeros() & 31;
         let new = Suspect { pc, lanes, named, lane, other: masks[lane as usize] };
@@ -407,16 +407,8 @@ fn suspect(warp: &mut Warp, pc: u32, masks: &[u32; 32], active: u32, waiting: u3
 /// The lanes of `here` whose mask names no living lane but those that came with the same mask.
 #[inline(always)]
 fn complete(masks: &[u32; 32], here: u32, live: u32) -> u32 {
-    let (mut complete, mut rest) = (0, here);
-    while rest != 0 {
-        let named = masks[(rest.trailing_zeros() & 31) as usize];
-        let group = same_mask(masks, rest, named);
-        rest &= !group;
-        if named & live & !group == 0 {
-            complete |= group;
-        }
-    }
-    complete
+    let together = groups(masks, here).filter(|(named, group)| named & live & !group == 0);
+    together.fold(0, |complete, (_, group)| complete | group)
 }
 
 fn vote(warp: &mut Warp, inst: &Inst, mode: VoteMode, here: u32) {

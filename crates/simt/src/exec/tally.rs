@@ -1,7 +1,7 @@
 //! Counts per instruction to counters, and recorded steps to a trace.
 
 use super::Counts;
-use crate::code::{Counted, Op};
+use crate::code::{Counted, Debug, Op};
 use crate::program::Kernel;
 use crate::trace::{Instruction, Step, Trace, VERSION};
 use crate::{Counters, Launch, LineCounters, Schedule};
@@ -32,15 +32,17 @@ pub(super) fn tally(kernel: &Kernel, counts: &[Counts]) -> (Counters, Vec<LineCo
         }
         let counters = classify(inst.op, counts);
         total += counters;
-        let file = debug.loc.and_then(|loc| kernel.sources.iter().find(|s| s.index == loc.file));
-        let key = match (file, debug.loc) {
-            (Some(file), Some(loc)) => (file.path.clone(), loc.line),
-            _ => (String::new(), 0),
-        };
-        *lines.entry(key).or_default() += counters;
+        *lines.entry(source(kernel, debug)).or_default() += counters;
     }
     let lines = lines.into_iter().map(|((file, line), counters)| LineCounters { file, line, counters }).collect();
     (total, lines)
+}
+
+/// File and line of the source, or nothing and 0.
+fn source(kernel: &Kernel, debug: &Debug) -> (String, u32) {
+    let file = |loc: &ptx::Loc| kernel.sources.iter().find(|source| source.index == loc.file);
+    let found = debug.loc.and_then(|loc| Some((file(&loc)?.path.clone(), loc.line)));
+    found.unwrap_or_default()
 }
 
 /// Atomic operations, one for each lane that makes one.
@@ -65,14 +67,9 @@ pub(super) fn trace(
         steps.iter_mut().zip(0..).for_each(|(step, order)| step.order = order);
     }
     steps.sort_by_key(|step| step.block_linear);
-    let source = |debug: &crate::code::Debug| {
-        let loc = debug.loc?;
-        let file = kernel.sources.iter().find(|s| s.index == loc.file)?;
-        Some((file.path.clone(), loc.line))
-    };
     let lines: Vec<&str> = kernel.texts.text.lines().collect();
     let code = kernel.code.debug.iter().map(|debug| {
-        let (file, line) = source(debug).unwrap_or_default();
+        let (file, line) = source(kernel, debug);
         let text = lines.get(debug.ptx_line.saturating_sub(1) as usize).map_or("", |text| text.trim());
         let (_, ptx_line) = kernel.texts.locate(debug.ptx_line);
         Instruction { opcode: debug.opcode.clone(), text: text.to_owned(), ptx_line, file, line, calls: calls(debug) }
@@ -91,7 +88,7 @@ pub(super) fn trace(
 }
 
 /// Lines of the calls around the place that is shown; none if some of them are in another file.
-fn calls(debug: &crate::code::Debug) -> Vec<u32> {
+fn calls(debug: &Debug) -> Vec<u32> {
     let Some(loc) = debug.loc else { return Vec::new() };
     let around = debug.frames.iter().skip_while(|frame| **frame != loc).skip(1);
     let is_one_file = debug.frames.iter().skip_while(|frame| **frame != loc).all(|frame| frame.file == loc.file);

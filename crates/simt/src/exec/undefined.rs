@@ -118,19 +118,18 @@ impl Marks {
 
     /// The lanes `within` get a new value there.
     pub(super) fn clear(&mut self, home: Home, within: u32) {
-        let Some(parts) = self.marks.get_mut(&home) else { return };
-        parts.iter_mut().for_each(|part| part.1 &= !within);
-        parts.retain(|part| part.1 != 0);
-        if parts.is_empty() {
-            self.marks.remove(&home);
-        }
+        self.take_off(home, within, |_| true);
     }
 
     /// Takes the marks of what nothing has set off the lanes `within`.
     fn outlive(&mut self, home: Home, within: u32) {
+        self.take_off(home, within, |origin| origin.kind == Kind::Unset);
+    }
+
+    fn take_off(&mut self, home: Home, within: u32, is_meant: fn(&Origin) -> bool) {
         let Some(parts) = self.marks.get_mut(&home) else { return };
         let origins = &self.origins;
-        parts.iter_mut().filter(|part| origins[part.0].kind == Kind::Unset).for_each(|part| part.1 &= !within);
+        parts.iter_mut().filter(|part| is_meant(&origins[part.0])).for_each(|part| part.1 &= !within);
         parts.retain(|part| part.1 != 0);
         if parts.is_empty() {
             self.marks.remove(&home);
@@ -199,7 +198,7 @@ impl Marks {
 impl Warp {
     /// The lanes `lanes` of the registers that `registers` names hold an undefined value from now on, for which `finding` says why.
     pub(super) fn mark_undefined(&mut self, registers: &[(Row, Reg)], lanes: u32, finding: Finding, kind: Kind) {
-        self.mark(registers, lanes, Origin { finding, left: lanes, kind, copies: registers.to_vec() });
+        self.mark(lanes, Origin { finding, left: lanes, kind, copies: registers.to_vec() });
     }
 
     /// Marks the registers of a function that begins for the lanes `lanes`, as far as a use of them may come before any write.
@@ -219,12 +218,13 @@ impl Warp {
     /// Marks registers like `mark_undefined`, for an uninitialised value that other lanes have read.
     pub(super) fn mark_copied(&mut self, registers: &[(Row, Reg)], lanes: u32, finding: Finding) {
         let left = finding.lanes();
-        self.mark(registers, lanes, Origin { finding, left, kind: Kind::Copied, copies: registers.to_vec() });
+        self.mark(lanes, Origin { finding, left, kind: Kind::Copied, copies: registers.to_vec() });
     }
 
-    fn mark(&mut self, registers: &[(Row, Reg)], lanes: u32, origin: Origin) {
+    fn mark(&mut self, lanes: u32, origin: Origin) {
+        let registers = origin.copies.clone();
         let origin = self.undefined.begin(origin);
-        for &(row, reg) in registers.iter().filter(|register| register.1 != NONE) {
+        for (row, reg) in registers.into_iter().filter(|register| register.1 != NONE) {
             self.undefined.add(Home::Register(row, reg), &[(origin, lanes)]);
         }
     }
@@ -278,7 +278,7 @@ impl Machine<'_> {
                 put(warp, &results, active, &parts);
             }
             Effect::Stores(op) => {
-                let address = address_of(inst);
+                let address = inst.address();
                 let parts = together(warp, &[address], active);
                 self.use_undefined(warp, pc, Use::Address, &parts);
                 self.use_undefined(warp, pc, Use::Path, &guard);
@@ -314,10 +314,8 @@ impl Machine<'_> {
         for Unread { lanes, elements, finding, is_copy } in self.passing.unread.drain(..) {
             let registers: Registers =
                 results.iter().enumerate().filter(|(i, _)| elements >> i & 1 != 0).map(|(_, &result)| result).collect();
-            let left = finding.lanes();
-            let copies = registers.clone();
-            let kind = if is_copy { Kind::Copied } else { Kind::Read };
-            issue.warp.mark(&registers, lanes, Origin { finding, left, kind, copies });
+            let (left, kind) = (finding.lanes(), if is_copy { Kind::Copied } else { Kind::Read });
+            issue.warp.mark(lanes, Origin { finding, left, kind, copies: registers });
         }
         Next::Again
     }
@@ -376,7 +374,7 @@ impl Machine<'_> {
                 for lane in lanes(holders & !local) {
                     // If several are joined in one value, the first stands for all.
                     if let Some(known) = self.passing.cargo[first..].iter_mut().find(|cargo| cargo.lane == lane) {
-                        known.finding.count_more(1);
+                        known.finding.count += 1;
                         continue;
                     }
                     let finding = match kind {
@@ -397,7 +395,7 @@ impl Machine<'_> {
     pub(super) fn exchange_undefined(&mut self, warp: &mut Warp, pc: u32, here: u32) {
         let code = self.context.code;
         let inst = &code.insts[pc as usize];
-        let mask = (Row::W, super::sync::mask_row(inst));
+        let mask = (Row::W, inst.mask_row());
         let parts = together(warp, &[mask], here);
         self.use_undefined(warp, pc, Use::Other, &parts);
         let sources: Registers = reads(code, inst).into_iter().filter(|source| *source != mask).collect();
@@ -493,11 +491,6 @@ fn put(warp: &mut Warp, results: &[(Row, Reg)], active: u32, parts: &[Part]) {
         warp.undefined.clear(Home::Register(row, reg), active);
         warp.undefined.add(Home::Register(row, reg), parts);
     }
-}
-
-/// The register that holds the address of a load or store.
-fn address_of(inst: &Inst) -> (Row, Reg) {
-    (if inst.e == 1 { Row::W } else { Row::D }, inst.a)
 }
 
 /// Returns the lanes that load an undefined value from local memory.

@@ -5,7 +5,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::Machine;
-use super::alu::{store32, widened};
+use super::alu::{keep, store32, widened};
 use super::issue::{Access, Cost, Issue, Place, addresses};
 use super::warp::{FULL, Row32, Warp};
 use crate::access::{Kind, Known, Passes};
@@ -139,7 +139,7 @@ impl<'k> Machine<'k> {
         let mask = access.lanes;
         if let Some(row) = access.row(words.len()).and_then(|first| words.get(first..first + 32 * N)) {
             for element in 0..N {
-                keep(warp, self.register(inst, op, element), mask, |lane| read(&row[lane * N + element]));
+                keep_each(warp, self.register(inst, op, element), mask, |lane| read(&row[lane * N + element]));
             }
             return;
         }
@@ -190,9 +190,7 @@ impl<'k> Machine<'k> {
         let Some(Ok(row)) = shared.words.get_mut(first..first + 32).map(<&mut [u32; 32]>::try_from) else {
             return false;
         };
-        for lane in 0..32 {
-            row[lane] = if mask & (1 << lane) != 0 { values[lane] } else { row[lane] };
-        }
+        keep(row, values, mask);
         shared.mark_written(first, mask);
         true
     }
@@ -200,7 +198,7 @@ impl<'k> Machine<'k> {
 
 /// The lanes of `mask` get what `value` gives.
 #[inline(always)]
-fn keep(warp: &mut Warp, register: u16, mask: u32, value: impl Fn(usize) -> u32) {
+fn keep_each(warp: &mut Warp, register: u16, mask: u32, value: impl Fn(usize) -> u32) {
     let Some(Row32(row)) = warp.w.get_mut(usize::from(register)) else { return };
     if mask == FULL {
         for lane in 0..32 {

@@ -95,7 +95,7 @@ impl Finding {
         let hazard = match self.detail {
             Detail::Race { hazard, .. } | Detail::GlobalRace { hazard, .. } => hazard,
             Detail::Unset(_) => return Some(UNSET),
-            Detail::Exited { .. } => return Some(EXITED),
+            Detail::Exited(_) => return Some(EXITED),
             Detail::NotResident { .. } => return Some(NOT_RESIDENT),
             Detail::CountedElsewhere { .. } => return Some(COUNTED_ELSEWHERE),
             _ => return None,

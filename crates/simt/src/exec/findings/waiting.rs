@@ -6,7 +6,6 @@ use crate::exec::Context;
 use crate::exec::block::Environment;
 use crate::exec::issue::addresses;
 use crate::exec::mbarrier::Object;
-use crate::exec::sync::mask_row;
 use crate::exec::warp::{State, Suspect, Warp};
 use crate::fault::{Code, NoteKind};
 use crate::memory::SHARED_BASE;
@@ -76,7 +75,7 @@ impl Findings {
         for warp in warps {
             for suspect in &warp.suspects {
                 let Suspect { pc, lanes, named, lane, other } = *suspect;
-                let at = At { device: env.device, launch: env.launch, pc, block: env.block, warp: warp.index, lanes };
+                let at = At::new(env, warp.index, pc, lanes);
                 self.note(env, Code::MaskMismatch, at, None, Detail::Masks { named, lane, other });
             }
         }
@@ -129,23 +128,13 @@ impl Findings {
         warp: &Warp,
         at: usize,
     ) {
-        let split = warp.splits[at];
-        let at = At {
-            device: env.device,
-            launch: env.launch,
-            pc: split.pc,
-            block: env.block,
-            warp: warp.index,
-            lanes: split.mask,
-        };
+        let at = At::new(env, warp.index, warp.splits[at].pc, warp.splits[at].mask);
         self.lanes_missing(context, env, warp, at, Code::MaskMismatch);
     }
 
     /// The lanes of split `at` wait at a barrier of the block, and others of their warp wait in split `above` to meet them.
     pub(in crate::exec) fn lanes_behind(&mut self, env: &Environment, warp: &Warp, at: usize, above: usize) {
-        let Environment { device, launch, block, .. } = *env;
-        let index = warp.index;
-        let place = |split: usize, lanes| At { device, launch, pc: warp.splits[split].pc, block, warp: index, lanes };
+        let place = |split: usize, lanes| At::new(env, warp.index, warp.splits[split].pc, lanes);
         let (here, behind) = (place(at, warp.splits[at].mask), place(above, warp.waiting(above)));
         self.note(env, Code::BarrierDivergence, here, Some(behind), Detail::Stuck);
     }
@@ -153,7 +142,7 @@ impl Findings {
     /// Lanes wait at a `.sync` instruction: which of those that its mask names are elsewhere, and where the first of them are.
     fn lanes_missing(&mut self, context: &Context<'_>, env: &Environment, warp: &Warp, at: At, code: Code) {
         let Some(inst) = context.code.insts.get(at.pc as usize) else { return };
-        let named = warp.first32(mask_row(inst), at.lanes);
+        let named = warp.first32(inst.mask_row(), at.lanes);
         let here = |split: &&crate::exec::warp::Split| split.state == State::AtWarpSync && split.pc == at.pc;
         let come = warp.splits.iter().filter(here).fold(0, |all, split| all | split.mask);
         let absent = named & warp.live & !come;

@@ -111,7 +111,7 @@ impl Finding {
     pub(super) fn variable(&self, names: &Names<'_>) -> Option<String> {
         match self.detail {
             Detail::Access { place: Place::Shared, address, .. } => names.shared_name(address as u32),
-            Detail::NoObject { address } | Detail::Race { address, .. } => names.shared_name(address),
+            Detail::NoObject(address) | Detail::Race { address, .. } => names.shared_name(address),
             Detail::Access { place: Place::Global | Place::Const, address, .. }
             | Detail::GlobalRace { address, .. } => names.memory.name_at(address).map(str::to_owned),
             _ => None,
@@ -144,7 +144,7 @@ impl Finding {
         let shared = |address: u32| names.shared(address, self.width(names));
         let (place, address, bytes) = match self.detail {
             Detail::Access { place, address, bytes } => (place, address, bytes),
-            Detail::NoObject { address } => {
+            Detail::NoObject(address) => {
                 return format!("uses {} as a barrier, which no mbarrier.init has made one", names.shared(address, 8));
             }
             Detail::Granule { bytes, multiple } => {
@@ -267,8 +267,8 @@ impl Finding {
                 let come = if absent.count_ones() == 1 { "does not come" } else { "do not come" };
                 format!("waits for the lanes that its mask {named:#010x} names, and {} {come}", lanes(*absent))
             }
-            Detail::Exited { threads: 1 } => "opens without one thread of the block, which has exited".into(),
-            Detail::Exited { threads } => {
+            Detail::Exited(1) => "opens without one thread of the block, which has exited".into(),
+            Detail::Exited(threads) => {
                 format!("opens without {threads} threads of the block, which have exited")
             }
             Detail::NotResident { blocks, threads, shared_bytes } => format!(
@@ -300,11 +300,11 @@ impl Finding {
     pub(super) fn budget_sentence(&self) -> String {
         let [x, y, z] = self.at.block;
         match self.detail {
-            Detail::LaunchBudget { budget } => format!(
+            Detail::LaunchBudget(budget) => format!(
                 "the launch has used up its step budget of {} warp-instructions, and block ({x},{y},{z}) is here",
                 grouped(budget)
             ),
-            Detail::Budget { budget } => format!(
+            Detail::Budget(budget) => format!(
                 "block ({x},{y},{z}) has used up its step budget of {} warp-instructions, and is here",
                 grouped(budget)
             ),
@@ -335,10 +335,10 @@ impl Finding {
             Detail::Pointer { address, .. } => {
                 ("calls", format!("calls address {address:#x}, which is no function of this program"))
             }
-            Detail::NoBarrier { number } => {
+            Detail::NoBarrier(number) => {
                 ("executes", format!("names barrier {number}; a block has barriers 0 to {}", BARRIERS - 1))
             }
-            Detail::Label { index } => ("executes", format!("branches to label {index} of a list that has fewer")),
+            Detail::Label(index) => ("executes", format!("branches to label {index} of a list that has fewer")),
             _ => ("executes", String::new()),
         }
     }
