@@ -20,6 +20,8 @@
 //!
 //! Addresses must be multiples of the access size (a launch stops on a misaligned access before it is counted here).
 
+use crate::masks::lanes;
+
 const LANES: usize = 32;
 const BANKS: u32 = 32;
 const WORD_BYTES: u32 = 4;
@@ -220,15 +222,6 @@ fn first_lane(mask: u32) -> Option<usize> {
     (mask != 0).then(|| mask.trailing_zeros() as usize)
 }
 
-/// The set bits of `mask`, lowest first.
-fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let lane = first_lane(mask)?;
-        mask &= mask - 1;
-        Some(lane)
-    })
-}
-
 /// First lane with each address, an open hash table of lanes.
 struct Seen([u8; Seen::SLOTS]);
 
@@ -260,8 +253,9 @@ impl Seen {
 }
 
 /// Rule whose result a [`Memo`] holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
+    #[default]
     SharedLoad,
     SharedStore,
     SharedAtomic,
@@ -281,8 +275,9 @@ impl Kind {
 
 /// The last access shape of one instruction and its cost. A loop repeats a shape far more often than it changes it, and
 /// comparing a shape is many times cheaper than counting banks. The shape is the mask, the distances between the lanes'
-/// addresses, and what the rule needs of the first address: its place in its word (shared) or sector (global).
-#[derive(Debug, Clone)]
+/// addresses, and what the rule needs of the first address: its place in its word (shared) or sector (global). The default holds
+/// the empty access, which costs nothing.
+#[derive(Debug, Clone, Default)]
 pub struct Memo {
     kind: Kind,
     bytes: u32,
@@ -309,29 +304,7 @@ pub(crate) struct Known {
     pub is_row: bool,
 }
 
-impl Default for Memo {
-    fn default() -> Memo {
-        Memo::new()
-    }
-}
-
 impl Memo {
-    /// Holds the empty access, which costs nothing.
-    pub fn new() -> Memo {
-        Memo {
-            kind: Kind::SharedLoad,
-            bytes: 0,
-            mask: 0,
-            phase: 0,
-            distances: [0; LANES],
-            passes: Passes::default(),
-            lowest: 0,
-            highest: 0,
-            is_aligned: false,
-            is_row: false,
-        }
-    }
-
     /// [`shared_load`], remembered.
     #[inline]
     pub fn shared_load(&mut self, bytes: u32, mask: u32, addresses: &[u32; 32]) -> Passes {
@@ -353,14 +326,26 @@ impl Memo {
     /// [`global_sectors`], remembered.
     #[inline]
     pub fn global_sectors(&mut self, bytes: u32, mask: u32, addresses: &[u64; 32]) -> u32 {
-        self.global(Kind::Global, global_sectors, bytes, mask, addresses)
-    }
-
-    /// [`global_atomic_sectors`]
-    #[inline]
-    pub fn global_atomic_sectors(&mut self, bytes: u32, mask: u32, addresses: &[u64; 32]) -> u32 {
-        // The hash of lines makes the count depend on more than distances: nothing to remember.
-        global_atomic_sectors(bytes, mask, addresses)
+        let base = addresses[first_lane(mask).unwrap_or(0)];
+        let phase = (base % Kind::Global.period()) as u32;
+        if self.same_access(Kind::Global, bytes, mask, phase) {
+            let mut differ = 0;
+            for (lane, &distance) in self.distances.iter().enumerate() {
+                let differs = addresses[lane].wrapping_sub(base) ^ i64::from(distance) as u64;
+                differ |= if mask & (1 << lane) != 0 { differs } else { 0 };
+            }
+            if differ == 0 {
+                return self.passes.wavefronts;
+            }
+        }
+        let sectors = global_sectors(bytes, mask, addresses);
+        let passes = Passes { wavefronts: sectors, conflicts: 0 };
+        self.remember_global(
+            Memo { kind: Kind::Global, bytes, mask, phase, passes, ..Memo::default() },
+            addresses,
+            base,
+        );
+        sectors
     }
 
     /// Returns the remembered facts for an access at the addresses `row` plus `offset`, if it is aligned and has the last one's shape.
@@ -428,35 +413,9 @@ impl Memo {
         }
         let passes = rule(bytes, mask, addresses);
         let distances = std::array::from_fn(|lane| addresses[lane].wrapping_sub(base) as i32);
-        *self = Memo { kind, bytes, mask, phase, distances, passes, ..Memo::new() };
+        *self = Memo { kind, bytes, mask, phase, distances, passes, ..Memo::default() };
         self.describe();
         passes
-    }
-
-    #[inline(always)]
-    fn global(
-        &mut self,
-        kind: Kind,
-        rule: fn(u32, u32, &[u64; 32]) -> u32,
-        bytes: u32,
-        mask: u32,
-        addresses: &[u64; 32],
-    ) -> u32 {
-        let base = addresses[first_lane(mask).unwrap_or(0)];
-        let phase = (base % kind.period()) as u32;
-        if self.same_access(kind, bytes, mask, phase) {
-            let mut differ = 0;
-            for (lane, &distance) in self.distances.iter().enumerate() {
-                let differs = addresses[lane].wrapping_sub(base) ^ i64::from(distance) as u64;
-                differ |= if mask & (1 << lane) != 0 { differs } else { 0 };
-            }
-            if differ == 0 {
-                return self.passes.wavefronts;
-            }
-        }
-        let sectors = rule(bytes, mask, addresses);
-        self.remember_global(kind, bytes, mask, phase, addresses, base, sectors);
-        sectors
     }
 
     #[inline(always)]
@@ -465,26 +424,14 @@ impl Memo {
     }
 
     /// Lanes more than 2 GiB apart do not fit a distance: such a shape is not remembered.
-    #[allow(clippy::too_many_arguments)] // the parts of one key
-    fn remember_global(
-        &mut self,
-        kind: Kind,
-        bytes: u32,
-        mask: u32,
-        phase: u32,
-        addresses: &[u64; 32],
-        base: u64,
-        sectors: u32,
-    ) {
-        let mut distances = [0; LANES];
-        for lane in lanes(mask) {
+    fn remember_global(&mut self, mut new: Memo, addresses: &[u64; 32], base: u64) {
+        for lane in lanes(new.mask) {
             match i32::try_from(addresses[lane].wrapping_sub(base) as i64) {
-                Ok(distance) => distances[lane] = distance,
+                Ok(distance) => new.distances[lane] = distance,
                 Err(_) => return,
             }
         }
-        let passes = Passes { wavefronts: sectors, conflicts: 0 };
-        *self = Memo { kind, bytes, mask, phase, distances, passes, ..Memo::new() };
+        *self = new;
         self.describe();
     }
 
@@ -513,7 +460,7 @@ impl Memos {
     const WAYS: usize = 6;
 
     pub(crate) fn new() -> Memos {
-        Memos(vec![Memo::new(); Memos::WAYS])
+        Memos(vec![Memo::default(); Memos::WAYS])
     }
 
     /// An empty set, for an instruction that never looks one up.

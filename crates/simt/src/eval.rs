@@ -237,54 +237,6 @@ pub fn bfind(a: u32) -> u32 {
     if a == 0 { u32::MAX } else { 31 - a.leading_zeros() }
 }
 
-/// Unsigned division; the hardware's quotient for a zero divisor is all ones.
-#[inline(always)]
-pub fn div_u32(a: u32, b: u32) -> u32 {
-    a.checked_div(b).unwrap_or(u32::MAX)
-}
-
-/// Signed division, towards zero; all ones for a zero divisor.
-#[inline(always)]
-pub fn div_s32(a: u32, b: u32) -> u32 {
-    if b == 0 { u32::MAX } else { (a as i32).wrapping_div(b as i32) as u32 }
-}
-
-/// Unsigned division, 64 bits.
-#[inline(always)]
-pub fn div_u64(a: u64, b: u64) -> u64 {
-    a.checked_div(b).unwrap_or(u64::MAX)
-}
-
-/// Signed division, 64 bits.
-#[inline(always)]
-pub fn div_s64(a: u64, b: u64) -> u64 {
-    if b == 0 { u64::MAX } else { (a as i64).wrapping_div(b as i64) as u64 }
-}
-
-/// Signed remainder; all ones for a zero divisor.
-#[inline(always)]
-pub fn rem_s32(a: u32, b: u32) -> u32 {
-    if b == 0 { u32::MAX } else { (a as i32).wrapping_rem(b as i32) as u32 }
-}
-
-/// Signed remainder, 64 bits.
-#[inline(always)]
-pub fn rem_s64(a: u64, b: u64) -> u64 {
-    if b == 0 { u64::MAX } else { (a as i64).wrapping_rem(b as i64) as u64 }
-}
-
-/// High half of an unsigned 64-bit product.
-#[inline(always)]
-pub fn mul_hi_u64(a: u64, b: u64) -> u64 {
-    ((u128::from(a) * u128::from(b)) >> 64) as u64
-}
-
-/// High half of a signed 64-bit product.
-#[inline(always)]
-pub fn mul_hi_s64(a: u64, b: u64) -> u64 {
-    ((i128::from(a as i64) * i128::from(b as i64)) >> 64) as u64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -313,12 +265,5 @@ mod tests {
         assert_eq!(lop3(0b1100, 0b1010, 0b1001, 0x96), 0b1100 ^ 0b1010 ^ 0b1001);
         assert_eq!(prmt(0x3322_1100, 0x7766_5544, 0x7531), 0x7755_3311);
         assert_eq!(prmt(0x80, 0, 0x8), 0x8080_80ff);
-    }
-
-    #[test]
-    fn division_by_zero_is_what_the_hardware_gives() {
-        assert_eq!(div_u32(7, 0), u32::MAX);
-        assert_eq!(div_s32(i32::MIN as u32, u32::MAX), i32::MIN as u32);
-        assert_eq!(rem_s32(7, 0), u32::MAX);
     }
 }

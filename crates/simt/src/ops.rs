@@ -69,10 +69,11 @@ macro_rules! alu_table {
                 MulHiU16 = "mul.hi.u16": |a, b| (a & 0xffff).wrapping_mul(b & 0xffff) >> 16;
                 MulWideU16 = "mul.wide.u16": |a, b| (a & 0xffff).wrapping_mul(b & 0xffff);
                 MulWideS16 = "mul.wide.s16": |a, b| (i32::from(a as i16).wrapping_mul(i32::from(b as i16))) as u32;
-                DivU32 = "div.u32": |a, b| div_u32(a, b);
-                DivS32 = "div.s32": |a, b| div_s32(a, b);
+                // The hardware's quotient and remainder for a zero divisor are all ones.
+                DivU32 = "div.u32": |a, b| a.checked_div(b).unwrap_or(!0);
+                DivS32 = "div.s32": |a, b| if b == 0 { !0 } else { (a as i32).wrapping_div(b as i32) as u32 };
                 RemU32 = "rem.u32": |a, b| if b == 0 { !0 } else { a % b };
-                RemS32 = "rem.s32": |a, b| rem_s32(a, b);
+                RemS32 = "rem.s32": |a, b| if b == 0 { !0 } else { (a as i32).wrapping_rem(b as i32) as u32 };
                 MinU32 = "min.u32": |a, b| a.min(b);
                 MinS32 = "min.s32": |a, b| (a as i32).min(b as i32) as u32;
                 MaxU32 = "max.u32": |a, b| a.max(b);
@@ -181,12 +182,12 @@ macro_rules! alu_table {
                 AddB64 = "add.s64" "add.u64": |a, b| a.wrapping_add(b);
                 SubB64 = "sub.s64" "sub.u64": |a, b| a.wrapping_sub(b);
                 MulLoB64 = "mul.lo.s64" "mul.lo.u64": |a, b| a.wrapping_mul(b);
-                MulHiU64 = "mul.hi.u64": |a, b| mul_hi_u64(a, b);
-                MulHiS64 = "mul.hi.s64": |a, b| mul_hi_s64(a, b);
-                DivU64 = "div.u64": |a, b| div_u64(a, b);
-                DivS64 = "div.s64": |a, b| div_s64(a, b);
+                MulHiU64 = "mul.hi.u64": |a, b| (u128::from(a) * u128::from(b) >> 64) as u64;
+                MulHiS64 = "mul.hi.s64": |a, b| (i128::from(a as i64) * i128::from(b as i64) >> 64) as u64;
+                DivU64 = "div.u64": |a, b| a.checked_div(b).unwrap_or(!0);
+                DivS64 = "div.s64": |a, b| if b == 0 { !0 } else { (a as i64).wrapping_div(b as i64) as u64 };
                 RemU64 = "rem.u64": |a, b| if b == 0 { !0 } else { a % b };
-                RemS64 = "rem.s64": |a, b| rem_s64(a, b);
+                RemS64 = "rem.s64": |a, b| if b == 0 { !0 } else { (a as i64).wrapping_rem(b as i64) as u64 };
                 MinU64 = "min.u64": |a, b| a.min(b);
                 MinS64 = "min.s64": |a, b| (a as i64).min(b as i64) as u64;
                 MaxU64 = "max.u64": |a, b| a.max(b);

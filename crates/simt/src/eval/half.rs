@@ -87,43 +87,20 @@ pub fn both3(a: u32, b: u32, c: u32, of: impl Fn(u32, u32, u32) -> u32) -> u32 {
     of(a & 0xffff, b & 0xffff, c & 0xffff) | of(a >> 16, b >> 16, c >> 16) << 16
 }
 
-#[inline(always)]
-pub fn add_f16(a: u32, b: u32) -> u32 {
-    to_f16(from_f16(a) + from_f16(b))
+macro_rules! operations {
+    ($($(#[$doc:meta])* $name:ident($($arg:ident),+) = $result:expr;)*) => {
+        $($(#[$doc])* #[inline(always)] pub fn $name($($arg: u32),+) -> u32 { $result })*
+    };
 }
 
-#[inline(always)]
-pub fn sub_f16(a: u32, b: u32) -> u32 {
-    to_f16(from_f16(a) - from_f16(b))
-}
-
-#[inline(always)]
-pub fn mul_f16(a: u32, b: u32) -> u32 {
-    to_f16(from_f16(a) * from_f16(b))
-}
-
-#[inline(always)]
-pub fn fma_f16(a: u32, b: u32, c: u32) -> u32 {
-    to_f16(fma_to_odd(from_f16(a), from_f16(b), from_f16(c)))
-}
-
-#[inline(always)]
-pub fn add_bf16(a: u32, b: u32) -> u32 {
-    to_bf16(from_bf16(a) + from_bf16(b))
-}
-
-#[inline(always)]
-pub fn sub_bf16(a: u32, b: u32) -> u32 {
-    to_bf16(from_bf16(a) - from_bf16(b))
-}
-
-/// `mul.bf16`. The exponents are those of f32, so a small product needs f64.
-#[inline(always)]
-pub fn mul_bf16(a: u32, b: u32) -> u32 {
-    to_bf16(to_odd(f64::from(from_bf16(a)) * f64::from(from_bf16(b))))
-}
-
-#[inline(always)]
-pub fn fma_bf16(a: u32, b: u32, c: u32) -> u32 {
-    to_bf16(fma_to_odd(from_bf16(a), from_bf16(b), from_bf16(c)))
+operations! {
+    add_f16(a, b) = to_f16(from_f16(a) + from_f16(b));
+    sub_f16(a, b) = to_f16(from_f16(a) - from_f16(b));
+    mul_f16(a, b) = to_f16(from_f16(a) * from_f16(b));
+    fma_f16(a, b, c) = to_f16(fma_to_odd(from_f16(a), from_f16(b), from_f16(c)));
+    add_bf16(a, b) = to_bf16(from_bf16(a) + from_bf16(b));
+    sub_bf16(a, b) = to_bf16(from_bf16(a) - from_bf16(b));
+    /// `mul.bf16`. The exponents are those of f32, so a small product needs f64.
+    mul_bf16(a, b) = to_bf16(to_odd(f64::from(from_bf16(a)) * f64::from(from_bf16(b))));
+    fma_bf16(a, b, c) = to_bf16(fma_to_odd(from_bf16(a), from_bf16(b), from_bf16(c)));
 }

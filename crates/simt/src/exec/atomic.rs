@@ -1,15 +1,14 @@
 //! `atom` and `red`: read, combine and write as one step.
 
-use half::{bf16, f16};
-
 use super::Machine;
 use super::alu::{narrowed, store32, store64};
 use super::issue::{Access, Cost, Issue, Lanes, Place};
 use super::observe::low_bytes;
 use super::rounds::SWAP_PASSES;
 use super::warp::Warp;
-use crate::access::Passes;
+use crate::access::{Passes, global_atomic_sectors};
 use crate::code::{AtomOp, AtomicOp, MachineOp, NONE, Reg, Target, VECTOR_MAX};
+use crate::eval;
 use crate::fault::Code;
 use crate::masks::lanes;
 use crate::race::Strength;
@@ -100,8 +99,8 @@ impl<'k> Machine<'k> {
                 self.atomic_shared(issue, op, access, operands);
             }
             Place::Global => {
-                let memo = self.memos[issue.pc as usize].of(mask);
-                let sectors = memo.global_atomic_sectors(bytes, reaching(op, mask, at), at);
+                // The hash of lines makes the count depend on more than distances: nothing to remember.
+                let sectors = global_atomic_sectors(bytes, reaching(op, mask, at), at);
                 self.observe(issue, access, Cost { sectors, ..Cost::default() });
                 let op = AtomOp { op: global_operation(op.op), ..op };
                 // Blocks that use global atomics never run side by side, so load and store need not be one step.
@@ -241,42 +240,16 @@ fn global_operation(op: AtomicOp) -> AtomicOp {
 }
 
 /// Applies `f` to each 16-bit half.
-fn halves(bytes: u8, a: u64, b: u64, f: impl Fn(u16, u16) -> u16) -> u64 {
+fn halves(bytes: u8, a: u64, b: u64, f: impl Fn(u32, u32) -> u32) -> u64 {
     (0..u32::from(bytes) / 2).fold(0, |all, i| {
-        let part = |v: u64| (v >> (16 * i)) as u16;
+        let part = |v: u64| (v >> (16 * i)) as u32 & 0xffff;
         all | u64::from(f(part(a), part(b))) << (16 * i)
     })
 }
 
-const NAN_16: u16 = 0x7fff;
-
-/// The sum of two halves, rounded once: a float holds enough digits that rounding twice changes nothing.
-fn add_f16(a: u16, b: u16) -> u16 {
-    let sum = f16::from_f32(f16::from_bits(a).to_f32() + f16::from_bits(b).to_f32());
-    if sum.is_nan() { NAN_16 } else { sum.to_bits() }
-}
-
-fn add_bf16(a: u16, b: u16) -> u16 {
-    let sum = bf16::from_f32(bf16::from_bits(a).to_f32() + bf16::from_bits(b).to_f32());
-    if sum.is_nan() { NAN_16 } else { sum.to_bits() }
-}
-
-/// The smaller or larger of two halves by the rules of `min.f32`; `widen` is exact.
-fn extreme(a: u16, b: u16, widen: fn(u16) -> u32, pick: fn(u32, u32) -> u32) -> u16 {
-    let (wide_a, wide_b) = (widen(a), widen(b));
-    match pick(wide_a, wide_b) {
-        crate::eval::NAN_F32 => NAN_16,
-        picked if picked == wide_a => a,
-        _ => b,
-    }
-}
-
-fn widen_f16(bits: u16) -> u32 {
-    f16::from_bits(bits).to_f32().to_bits()
-}
-
-fn widen_bf16(bits: u16) -> u32 {
-    u32::from(bits) << 16
+/// The smaller or larger of two f16 by the rules of `min.f32`: what is picked becomes an f16 again without loss.
+fn extreme(a: u32, b: u32, pick: fn(u32, u32) -> u32) -> u32 {
+    eval::to_f16(f32::from_bits(pick(eval::from_f16(a).to_bits(), eval::from_f16(b).to_bits())))
 }
 
 fn flushed(bits: u64) -> f32 {
@@ -289,17 +262,17 @@ pub(super) fn combine(op: AtomOp, old: u64, b: u64, c: u64) -> u64 {
     let signed = |v: u64| if op.bytes == 4 { v as u32 as i32 as i64 } else { v as i64 };
     match op.op {
         AtomicOp::Add => old.wrapping_add(b),
-        AtomicOp::AddF32 => u64::from(crate::eval::bits32(f32::from_bits(old as u32) + f32::from_bits(b as u32))),
+        AtomicOp::AddF32 => u64::from(eval::bits32(f32::from_bits(old as u32) + f32::from_bits(b as u32))),
         AtomicOp::AddF32Ftz => {
             let sum = flushed(old) + flushed(b);
-            u64::from(crate::eval::bits32(flushed(u64::from(sum.to_bits()))))
+            u64::from(eval::bits32(flushed(u64::from(sum.to_bits()))))
         }
-        AtomicOp::AddF16 => halves(op.bytes, old, b, add_f16),
-        AtomicOp::AddBf16 => halves(op.bytes, old, b, add_bf16),
-        AtomicOp::MinF16 => halves(op.bytes, old, b, |a, b| extreme(a, b, widen_f16, crate::eval::min_f32)),
-        AtomicOp::MaxF16 => halves(op.bytes, old, b, |a, b| extreme(a, b, widen_f16, crate::eval::max_f32)),
-        AtomicOp::MinBf16 => halves(op.bytes, old, b, |a, b| extreme(a, b, widen_bf16, crate::eval::min_f32)),
-        AtomicOp::MaxBf16 => halves(op.bytes, old, b, |a, b| extreme(a, b, widen_bf16, crate::eval::max_f32)),
+        AtomicOp::AddF16 => halves(op.bytes, old, b, eval::add_f16),
+        AtomicOp::AddBf16 => halves(op.bytes, old, b, eval::add_bf16),
+        AtomicOp::MinF16 => halves(op.bytes, old, b, |a, b| extreme(a, b, eval::min_f32)),
+        AtomicOp::MaxF16 => halves(op.bytes, old, b, |a, b| extreme(a, b, eval::max_f32)),
+        AtomicOp::MinBf16 => halves(op.bytes, old, b, |a, b| eval::in_bf16(a, b, eval::min_f32)),
+        AtomicOp::MaxBf16 => halves(op.bytes, old, b, |a, b| eval::in_bf16(a, b, eval::max_f32)),
         AtomicOp::AddF64 => (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
         AtomicOp::MinU => old.min(b),
         AtomicOp::MaxU => old.max(b),
