@@ -211,22 +211,18 @@ impl Memory {
         if offset == 0 && bytes.len() as u64 == buffer.bytes {
             buffer.written = OnceLock::new();
         }
-        let mut at = offset;
-        let mut rest = bytes;
-        while !at.is_multiple_of(4) && !rest.is_empty() {
-            buffer.store(at, 1, u64::from(rest[0]));
-            (at, rest) = (at + 1, &rest[1..]);
-        }
-        let mut chunks = rest.chunks_exact(4);
-        for chunk in &mut chunks {
-            let word = u32::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]);
-            buffer.store(at, 4, u64::from(word));
+        let to_word = (offset.next_multiple_of(4) - offset).min(bytes.len() as u64);
+        let (head, rest) = bytes.split_at(to_word as usize);
+        let (words, tail) = rest.as_chunks::<4>();
+        let each_byte =
+            |at: u64, bytes: &[u8]| (at..).zip(bytes).for_each(|(at, &b)| buffer.store(at, 1, u64::from(b)));
+        each_byte(offset, head);
+        let mut at = offset + to_word;
+        for word in words {
+            buffer.store(at, 4, u64::from(u32::from_le_bytes(*word)));
             at += 4;
         }
-        for &byte in chunks.remainder() {
-            buffer.store(at, 1, u64::from(byte));
-            at += 1;
-        }
+        each_byte(at, tail);
         Ok(())
     }
 
@@ -234,10 +230,8 @@ impl Memory {
     pub fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), MemoryError> {
         let address = without_window(address);
         let missing = MemoryError::NoSuchBuffer { address, bytes: bytes.len() as u64 };
-        let (buffer, offset) = self.buffer(address).ok_or(missing.clone())?;
-        if offset + bytes.len() as u64 > buffer.bytes {
-            return Err(missing);
-        }
+        let inside = |(buffer, offset): &(&Buffer, u64)| offset + bytes.len() as u64 <= buffer.bytes;
+        let (buffer, offset) = self.buffer(address).filter(inside).ok_or(missing)?;
         for (i, chunk) in bytes.chunks_mut(4).enumerate() {
             let at = offset + 4 * i as u64;
             if at.is_multiple_of(4) && chunk.len() == 4 {

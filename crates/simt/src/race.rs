@@ -169,7 +169,7 @@ impl Act {
 }
 
 /// Last accesses to each word, and the barrier since.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Shadow {
     /// Generation of the clock when the cells were last empty.
     generation: u32,
@@ -199,18 +199,11 @@ impl Shadow {
     pub fn new(bytes: u32) -> Shadow {
         let words = bytes.div_ceil(WORD_BYTES) as usize;
         Shadow {
-            generation: 0,
-            unit_base: 0,
             writes: Cells::new(words),
             readers: Pair::new(words),
             strong: Cells::new(words),
-            strong_tick: 0,
-            observed: FxHashMap::default(),
-            looks: None,
-            strengths: FxHashMap::default(),
             split: vec![false; words],
-            any_split: false,
-            flights: None,
+            ..Shadow::default()
         }
     }
 
@@ -316,15 +309,11 @@ impl Shadow {
     }
 
     fn note_scattered_read(&mut self, access: &Access<'_>, now: &Now) -> bool {
-        let words_per_lane = access.bytes / WORD_BYTES;
-        let cover = self.writes.scattered(access.addresses, words_per_lane, access.mask);
-        cover.is_some_and(|cover| self.note_read(&cover, now))
+        self.writes.scattered(access).is_some_and(|cover| self.note_read(&cover, now))
     }
 
     fn note_scattered_write(&mut self, access: &Access<'_>, now: &Now) -> bool {
-        let words_per_lane = access.bytes / WORD_BYTES;
-        let cover = self.writes.scattered(access.addresses, words_per_lane, access.mask);
-        cover.is_some_and(|cover| self.note_write(&cover, now))
+        self.writes.scattered(access).is_some_and(|cover| self.note_write(&cover, now))
     }
 
     /// The cells that the lanes' words have.

@@ -1,8 +1,8 @@
 //! Cells of the shadow, one for each word and byte: structures of arrays, so that a run of words is checked at once.
 
-use super::WORD_BYTES;
 use super::clocks::Tick;
 use super::now::{Now, block_of, pc_of, warp_of};
+use super::{Access, WORD_BYTES};
 use crate::masks::lanes;
 
 const LANES: usize = 32;
@@ -183,7 +183,7 @@ fn put<T: Copy>(field: &mut [T], owners: &[u32; LANES], mask: u32, value: impl F
 }
 
 /// One access for each word, and for each byte of words that were split.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Cells {
     pub tick: Vec<Tick>,
     lanes: Vec<u32>,
@@ -243,16 +243,17 @@ impl Cells {
 
     /// Covers the words of lanes that lie anywhere, if all addresses are aligned and inside.
     #[inline(always)]
-    pub fn scattered(&self, addresses: &[u32; LANES], words_per_lane: u32, mask: u32) -> Option<Scattered> {
+    pub fn scattered(&self, access: &Access<'_>) -> Option<Scattered> {
+        let Access { addresses, mask, bytes, .. } = *access;
         let (mut odd, mut last) = (0, 0);
         let mut cells = [0; LANES];
         for lane in 0..LANES {
             let active = mask & (1 << lane) != 0;
-            odd |= if active { addresses[lane] & (words_per_lane * WORD_BYTES - 1) } else { 0 };
+            odd |= if active { addresses[lane] & (bytes - 1) } else { 0 };
             cells[lane] = if active { MARGIN as u32 + addresses[lane] / WORD_BYTES } else { 0 };
             last = cells[lane].max(last);
         }
-        let words_per_lane = words_per_lane as usize;
+        let words_per_lane = (bytes / WORD_BYTES) as usize;
         let inside = odd == 0 && last as usize + words_per_lane <= MARGIN + self.words;
         inside.then_some(Scattered { cells, words_per_lane, mask })
     }
@@ -328,7 +329,7 @@ impl Cells {
 
 /// Two accesses for each cell, of two threads, and of two warps if there are such: any third thread that conflicts with
 /// the ones left out conflicts with one of these.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Pair {
     pub first: Cells,
     pub second: Cells,

@@ -181,6 +181,11 @@ impl Clocks {
             self.restart();
         }
         self.now += 1;
+        self.forget();
+    }
+
+    /// Whatever was before, every thread begins now.
+    fn forget(&mut self) {
         self.all_met(&Past::default());
         self.warps.iter_mut().for_each(|warp| warp.fenced.clear());
     }
@@ -194,8 +199,7 @@ impl Clocks {
     fn restart(&mut self) {
         self.generation = self.generation.wrapping_add(1);
         self.now = 1;
-        self.all_met(&Past::default());
-        self.warps.iter_mut().for_each(|warp| warp.fenced.clear());
+        self.forget();
     }
 
     /// Moves every horizon to now.

@@ -35,37 +35,27 @@ pub(super) struct Flights {
 impl Shadow {
     /// A copy begins that will write the words of `access`. Gives its number, for [`Shadow::end_copy`].
     pub fn begin_copy(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) -> u32 {
-        let now = self.tick(clocks, &access);
-        self.check_flights(clocks, &access, Act::Write, found);
-        let mut report = Report::new(&access, &[0; 32], &now, clocks, found);
-        self.each_cell(&access, false, |shadow, place, lanes| shadow.check(place, lanes, Act::Write, &mut report));
-        let words = self.split.len();
-        let flights = self.flights.get_or_insert_default();
-        flights.words.resize(words, Flight::default());
-        flights.last_id = flights.last_id.wrapping_add(1).max(1);
-        let (id, site) = (flights.last_id, pack(access.warp, access.pc));
-        for (lane, word) in words_of(&access) {
-            if let Some(flight) = flights.words.get_mut(word) {
-                flights.in_flight += usize::from(flight.id == 0);
-                *flight = Flight { id, site, lane: lane as u8, landed: 0, key: 0 };
-            }
-        }
-        id
+        self.begin(Act::Write, clocks, &access, found)
     }
 
     /// Begins a copy that reads the words of `access`, and may read them until [`Shadow::end_reading`] gets its number.
     pub fn begin_reading(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) -> u32 {
-        self.check_flights(clocks, &access, Act::Read, found);
-        let now = self.tick(clocks, &access);
-        let mut report = Report::new(&access, &[0; 32], &now, clocks, found);
-        self.each_cell(&access, false, |shadow, place, lanes| shadow.check(place, lanes, Act::Read, &mut report));
+        self.begin(Act::Read, clocks, &access, found)
+    }
+
+    fn begin(&mut self, act: Act, clocks: &mut Clocks, access: &Access<'_>, found: &mut Vec<Race>) -> u32 {
+        let now = self.tick(clocks, access);
+        self.check_flights(clocks, access, act, found);
+        let mut report = Report::new(access, &[0; 32], &now, clocks, found);
+        self.each_cell(access, false, |shadow, place, lanes| shadow.check(place, lanes, act, &mut report));
         let words = self.split.len();
         let flights = self.flights.get_or_insert_default();
-        flights.read.resize(words, Flight::default());
         flights.last_id = flights.last_id.wrapping_add(1).max(1);
         let (id, site) = (flights.last_id, pack(access.warp, access.pc));
-        for (lane, word) in words_of(&access) {
-            if let Some(flight) = flights.read.get_mut(word) {
+        let flying = if act.reads() { &mut flights.read } else { &mut flights.words };
+        flying.resize(words, Flight::default());
+        for (lane, word) in words_of(access) {
+            if let Some(flight) = flying.get_mut(word) {
                 flights.in_flight += usize::from(flight.id == 0);
                 *flight = Flight { id, site, lane: lane as u8, landed: 0, key: 0 };
             }
@@ -77,9 +67,19 @@ impl Shadow {
     pub fn end_reading(&mut self, clocks: &mut Clocks, id: u32, access: Access<'_>) {
         let now = self.tick(clocks, &access);
         self.each_cell(&access, false, |shadow, place, lanes| shadow.readers.note(place.cell, lanes, &now));
+        self.end(Act::Read, id, &access);
+    }
+
+    /// The copy with this number is over for the lanes of `access`, which has the words that it wrote.
+    pub fn end_copy(&mut self, id: u32, access: Access<'_>) {
+        self.end(Act::Write, id, &access);
+    }
+
+    fn end(&mut self, act: Act, id: u32, access: &Access<'_>) {
         let Some(flights) = &mut self.flights else { return };
-        for (_, word) in words_of(&access) {
-            if let Some(flight) = flights.read.get_mut(word).filter(|flight| flight.id == id) {
+        let flying = if act.reads() { &mut flights.read } else { &mut flights.words };
+        for (_, word) in words_of(access) {
+            if let Some(flight) = flying.get_mut(word).filter(|flight| flight.id == id) {
                 *flight = Flight::default();
                 flights.in_flight -= 1;
             }
@@ -90,17 +90,6 @@ impl Shadow {
     pub fn stamp_copy(&mut self, clocks: &mut Clocks, access: Access<'_>) {
         let now = self.tick(clocks, &access);
         self.each_cell(&access, false, |shadow, place, lanes| shadow.writes.set_or_join(place.cell, lanes, &now));
-    }
-
-    /// The copy with this number is over for the lanes of `access`, which has the words that it wrote.
-    pub fn end_copy(&mut self, id: u32, access: Access<'_>) {
-        let Some(flights) = &mut self.flights else { return };
-        for (_, word) in words_of(&access) {
-            if let Some(flight) = flights.words.get_mut(word).filter(|flight| flight.id == id) {
-                *flight = Flight::default();
-                flights.in_flight -= 1;
-            }
-        }
     }
 
     /// A phase of the barrier object `key` has ended at `tick`, which counted the copy with this number.

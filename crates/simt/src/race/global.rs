@@ -83,6 +83,11 @@ impl Past {
         (self.unit, warp_of(self.site), lanes, pc_of(self.site))
     }
 
+    /// Returns whether it is of the same instruction of the same warp, for other lanes.
+    fn joins(&self, past: &Past) -> bool {
+        (self.unit, self.tick, self.site) == (past.unit, past.tick, past.site)
+    }
+
     fn entry(&self) -> Entry {
         Entry { tick: self.tick, lanes: self.lanes, site: self.site }
     }
@@ -192,12 +197,14 @@ impl Shadow {
         if self.only_watched && !watched {
             return None;
         }
-        let page = self.pages.entry(number).or_insert_with(|| Page { only_read: !watched, ..Page::default() });
+        let only_read = plain_read && !watched;
+        let page = self.pages.entry(number).or_insert_with(|| Page { only_read, ..Page::default() });
         if page.only_read {
             if plain_read {
                 return None;
             }
             page.only_read = false;
+            self.suspicious.insert(number);
         }
         Some(page)
     }
@@ -209,7 +216,6 @@ impl Shadow {
             let number = at / PAGE_BYTES;
             let base = number * PAGE_BYTES;
             let part_end = end.min(base + PAGE_BYTES);
-            let was_read = self.pages.get(&number).is_some_and(|page| page.only_read);
             if let Some(page) = self.page(number, access) {
                 let lane0 = start as i64 - i64::from(first_lane * access.bytes) - base as i64;
                 let span = Span {
@@ -221,9 +227,6 @@ impl Shadow {
                     past: report.past(access.mask),
                 };
                 page.note(base, span, report);
-                if was_read {
-                    self.suspicious.insert(number);
-                }
             }
             at = part_end;
         }
@@ -232,7 +235,6 @@ impl Shadow {
     /// Lanes of one access at one address.
     fn one_place(&mut self, access: &Access<'_>, at: u64, lanes: u32, report: &mut Report<'_>) {
         let number = at / PAGE_BYTES;
-        let was_read = self.pages.get(&number).is_some_and(|page| page.only_read);
         let base = number * PAGE_BYTES;
         // An aligned access lies in one page.
         let Some(page) = self.page(number, access) else { return };
@@ -243,9 +245,6 @@ impl Shadow {
             let address = base + u64::from(page.offset_of(index));
             let past = report.past(lanes);
             page.cells[index].check_and_note(past, access.act, address, report);
-        }
-        if was_read {
-            self.suspicious.insert(number);
         }
     }
 }
@@ -378,7 +377,6 @@ impl Cell {
     }
 
     fn note(&mut self, past: Past, act: Act, now: Option<&Now>) {
-        let joins = |old: &Past| (old.unit, old.tick, old.site) == (past.unit, past.tick, past.site);
         match act {
             Act::Write if past.strong.is_some() => {
                 let [last, other] = &mut self.strong;
@@ -387,7 +385,7 @@ impl Cell {
                     true => Past { lanes: 1 << (31 - past.lanes.leading_zeros()), ..past },
                     false => past,
                 };
-                if joins(last) && !past.role().is_atomic() {
+                if last.joins(&past) && !past.role().is_atomic() {
                     last.lanes |= past.lanes;
                 } else {
                     if last.unit != past.unit || other.lanes == 0 {
@@ -398,7 +396,7 @@ impl Cell {
             }
             Act::Write => {
                 // Whatever was before is ordered before this write, or was reported.
-                let before = if joins(&self.write) { self.write.lanes } else { 0 };
+                let before = if self.write.joins(&past) { self.write.lanes } else { 0 };
                 *self = Cell { write: Past { lanes: before | past.lanes, ..past }, ..Cell::default() };
             }
             Act::Read => keep(&mut self.readers, past, now),
@@ -414,10 +412,9 @@ fn keep(kept: &mut [Past; 2], past: Past, now: Option<&Now>) {
         old.lanes == 0 || same || behind
     };
     let [first, second] = kept;
-    let joins = |old: &Past| (old.unit, old.tick, old.site) == (past.unit, past.tick, past.site);
-    if joins(first) {
+    if first.joins(&past) {
         first.lanes |= past.lanes;
-    } else if joins(second) {
+    } else if second.joins(&past) {
         second.lanes |= past.lanes;
     } else if gone(first) {
         *first = past;

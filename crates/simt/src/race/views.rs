@@ -217,12 +217,12 @@ impl Beyond {
 
     /// Returns whether both are one map. (Equal maps need not be.)
     pub fn is_same(&self, other: &Beyond) -> bool {
-        match (&self.root, &other.root) {
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-            (None, None) => true,
-            _ => false,
-        }
+        is_one(&self.root, &other.root)
     }
+}
+
+fn is_one<T>(a: &Option<Arc<T>>, b: &Option<Arc<T>>) -> bool {
+    a.as_ref().map(Arc::as_ptr) == b.as_ref().map(Arc::as_ptr)
 }
 
 /// The node of `level` whose first unit is `base`, with `known` of those of `units` that lie in it. `whole` has by level what there
@@ -279,13 +279,7 @@ fn shared<T>(
         (Some(x), Some(y)) => Some(join(x, y)),
         (one, other) => one.as_ref().or(other.as_ref()).cloned(),
     });
-    let same = |of: &[Option<Arc<T>>; FAN]| {
-        slots.iter().zip(of).all(|(slot, old)| match (slot, old) {
-            (Some(slot), Some(old)) => Arc::ptr_eq(slot, old),
-            (None, None) => true,
-            _ => false,
-        })
-    };
+    let same = |of: &[Option<Arc<T>>; FAN]| slots.iter().zip(of).all(|(slot, old)| is_one(slot, old));
     if same(x) {
         a.clone()
     } else if same(y) {

@@ -78,19 +78,6 @@ impl Reference {
         Reference { lanes_apart, clocks, past: (0..BYTES).map(|_| Vec::new()).collect() }
     }
 
-    fn join(&mut self, threads: &[usize]) {
-        let mut joined = vec![0; self.clocks.len()];
-        for &thread in threads {
-            self.clocks[thread][thread] += 1;
-            for (all, &own) in joined.iter_mut().zip(&self.clocks[thread]) {
-                *all = own.max(*all);
-            }
-        }
-        for &thread in threads {
-            self.clocks[thread] = joined.clone();
-        }
-    }
-
     /// `waits` go on behind what they and `arrives` did.
     fn hand_over(&mut self, arrives: &[usize], waits: &[usize]) {
         let mut joined = vec![0; self.clocks.len()];
@@ -113,8 +100,8 @@ impl Reference {
             (0..32).filter(|lane| mask >> lane & 1 == 1).map(|lane| (warp * 32 + lane) as usize).collect()
         };
         match event {
-            Event::BlockBarrier => self.join(&(0..self.clocks.len()).collect::<Vec<_>>()),
-            Event::WarpBarrier { warp, mask } => self.join(&lanes(*warp, *mask)),
+            Event::BlockBarrier => self.hand_over(&[], &(0..self.clocks.len()).collect::<Vec<_>>()),
+            Event::WarpBarrier { warp, mask } => self.hand_over(&[], &lanes(*warp, *mask)),
             Event::Named { waits, arrives } => {
                 // In lockstep a warp is one thread.
                 let whole = |mask: u32| if self.lanes_apart || mask == 0 { mask } else { FULL };
@@ -136,7 +123,7 @@ impl Reference {
                     }
                 }
                 if !self.lanes_apart {
-                    self.join(&lanes(*warp, FULL));
+                    self.hand_over(&[], &lanes(*warp, FULL));
                 }
                 return races;
             }
