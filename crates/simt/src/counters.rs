@@ -134,6 +134,7 @@ pub fn grouped(number: u64) -> String {
 
 /// The counts of one source line.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct LineCounters {
     /// Source file as `.file` names it.
     pub file: String,

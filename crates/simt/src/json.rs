@@ -4,7 +4,7 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::counters::{METRICS, PEER_METRICS};
-use crate::{Code, Counters, Fault, LineCounters, Note, Site};
+use crate::{Code, Counters, Fault, Note, Site};
 
 impl Serialize for Code {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -25,16 +25,6 @@ impl Serialize for Counters {
                 map.serialize_entry(metric.key, &(value as u64))?;
             }
         }
-        map.end()
-    }
-}
-
-impl Serialize for LineCounters {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("file", &self.file)?;
-        map.serialize_entry("line", &self.line)?;
-        map.serialize_entry("counters", &self.counters)?;
         map.end()
     }
 }
@@ -74,24 +64,32 @@ impl Serialize for Site {
 
 impl Serialize for Fault {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("code", &self.code)?;
-        map.serialize_entry("message", &self.message)?;
-        entries(&self.site, &mut map)?;
-        map.serialize_entry("count", &self.count)?;
-        map.serialize_entry("other", &self.other)?;
-        map.end()
+        let Fault { code, message, site, other, count, .. } = self;
+        finding(serializer, ("code", code.name()), message, site, other.as_ref(), *count)
     }
 }
 
 impl Serialize for Note {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("kind", self.kind.name())?;
-        map.serialize_entry("message", &self.message)?;
-        entries(&self.site, &mut map)?;
-        map.serialize_entry("count", &self.count)?;
-        map.serialize_entry("other", &self.other)?;
-        map.end()
+        let Note { kind, message, site, other, count, .. } = self;
+        finding(serializer, ("kind", kind.name()), message, site, other.as_ref(), *count)
     }
+}
+
+/// A fault or a note, whose kind has a key of its own.
+fn finding<S: Serializer>(
+    serializer: S,
+    (key, kind): (&str, &str),
+    message: &str,
+    site: &Site,
+    other: Option<&Site>,
+    count: u64,
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    map.serialize_entry(key, kind)?;
+    map.serialize_entry("message", message)?;
+    entries(site, &mut map)?;
+    map.serialize_entry("count", &count)?;
+    map.serialize_entry("other", &other)?;
+    map.end()
 }

@@ -93,24 +93,26 @@ pub struct Launch {
 
 /// Steps to record.
 #[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Trace {
     /// Index of the launch, or of the first.
-    #[serde(default)]
     pub launch: usize,
     /// Launches from there on, all of the same kernel, which run on several devices. Their blocks are numbered through, from launch to
     /// launch.
-    #[serde(default = "one")]
     pub launches: u64,
     /// The first block, x fastest.
-    #[serde(default)]
     pub first_block: u64,
     /// Number of blocks from there on.
-    #[serde(default = "one")]
     pub blocks: u64,
     /// Steps kept of each block.
-    #[serde(default = "steps")]
     pub steps_per_block_max: u64,
+}
+
+impl Default for Trace {
+    fn default() -> Trace {
+        let steps_per_block_max = simt::trace::Options::default().steps_per_block_max;
+        Trace { launch: 0, launches: 1, first_block: 0, blocks: 1, steps_per_block_max }
+    }
 }
 
 fn independent() -> String {
@@ -119,12 +121,4 @@ fn independent() -> String {
 
 fn all() -> String {
     "all".to_owned()
-}
-
-fn one() -> u64 {
-    1
-}
-
-fn steps() -> u64 {
-    simt::trace::Options::default().steps_per_block_max
 }

@@ -40,6 +40,7 @@ pub enum Command {
 const SEEDS_MAX: u64 = 1 << 20;
 /// More host threads than this are never started.
 const THREADS_MAX: u64 = 256;
+const STEPS: &str = " of warp-instructions";
 /// Local memory that a card gives a thread, its stack included.
 const STACK_MAX: u64 = 512 << 10;
 
@@ -93,7 +94,8 @@ pub struct Request {
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = dimensions, allow_hyphen_values = true)]
     pub block: Dimensions,
     /// Dynamic shared memory of a block
-    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = shared, allow_hyphen_values = true)]
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = number::<u32>(0, u64::from(u32::MAX), " of bytes"),
+        allow_hyphen_values = true)]
     pub shared: u32,
     /// Cooperative launch: all blocks at once, so that grid-wide barriers work
     #[arg(long)]
@@ -139,7 +141,7 @@ pub struct Request {
     /// compared bit for bit; floats too, unless the launch has atomics, which add in any order: then they may differ by
     /// 4 sqrt(n) u M (n: atomic operations, one a lane; u: 2^-24 for f32, 2^-53 f64, 2^-11 f16, 2^-8 bf16; M: the result, or
     /// sqrt(N) times the largest float given, N the elements of the largest float buffer, whichever is more)
-    #[arg(long, value_name = "N", value_parser = seeds, allow_hyphen_values = true,
+    #[arg(long, value_name = "N", value_parser = number::<u64>(1, SEEDS_MAX, ""), allow_hyphen_values = true,
         conflicts_with_all = ["schedule", "trace"])]
     pub seeds: Option<u64>,
     /// Checks to make: all, none, or names separated by commas (uninitialised-read, shared-race, barrier-divergence,
@@ -147,18 +149,18 @@ pub struct Request {
     #[arg(long, value_name = "all|none|LIST", default_value = "all")]
     pub check: Checks,
     /// Host threads, 0 for one a core, at most 256; the outcome is the same for any number
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = number::<usize>(0, THREADS_MAX, ""), allow_hyphen_values = true)]
     pub threads: usize,
     /// Most warp-instructions one block may execute before the launch is stopped as endless
-    #[arg(long, value_name = "N", default_value_t = crate::Options::default().steps_per_block_max, value_parser = steps,
+    #[arg(long, value_name = "N", default_value_t = crate::Options::default().steps_per_block_max, value_parser = number::<u64>(0, u64::MAX, STEPS),
         allow_hyphen_values = true)]
     pub steps: u64,
     /// Most warp-instructions that all blocks may execute together, likewise
-    #[arg(long, value_name = "N", default_value_t = crate::Options::default().steps_per_launch_max, value_parser = steps,
+    #[arg(long, value_name = "N", default_value_t = crate::Options::default().steps_per_launch_max, value_parser = number::<u64>(0, u64::MAX, STEPS),
         allow_hyphen_values = true)]
     pub launch_steps: u64,
     /// Stack of a thread for recursion and calls through pointers, as cudaLimitStackSize sets it; at most 524288
-    #[arg(long, value_name = "BYTES", default_value_t = crate::Options::default().stack_bytes, value_parser = stack,
+    #[arg(long, value_name = "BYTES", default_value_t = crate::Options::default().stack_bytes, value_parser = number::<u32>(0, STACK_MAX, " of bytes"),
         allow_hyphen_values = true)]
     pub stack: u32,
     /// Show the counters of each line of the source too
@@ -178,7 +180,7 @@ pub struct Request {
     pub trace_warps: trace::Warps,
     /// Most steps traced of each block; those beyond are counted and left out
     #[arg(long, value_name = "N", requires = "trace", default_value_t = trace::STEPS,
-        value_parser = trace_steps, allow_hyphen_values = true)]
+        value_parser = number::<u64>(1, trace::STEPS_MAX, ""), allow_hyphen_values = true)]
     pub trace_steps: u64,
 }
 
@@ -214,39 +216,17 @@ fn dimensions(text: &str) -> Result<Dimensions, String> {
     }
     let mut all = [1; 3];
     for (dimension, part) in all.iter_mut().zip(parts) {
-        *dimension = number(part.trim(), 0, u64::from(u32::MAX), "")? as u32;
+        *dimension = number(0, u64::from(u32::MAX), "")(part.trim())?;
     }
     Ok(Dimensions(all))
 }
 
-/// A whole number in these bounds, of what `unit` says.
-fn number(text: &str, low: u64, high: u64, unit: &str) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is no whole number{unit} from {low} to {high}");
-    text.parse().ok().filter(|n| (low..=high).contains(n)).ok_or_else(wrong)
-}
-
-fn shared(text: &str) -> Result<u32, String> {
-    number(text, 0, u64::from(u32::MAX), " of bytes").map(|n| n as u32)
-}
-
-fn stack(text: &str) -> Result<u32, String> {
-    number(text, 0, STACK_MAX, " of bytes").map(|n| n as u32)
-}
-
-fn threads(text: &str) -> Result<usize, String> {
-    number(text, 0, THREADS_MAX, "").map(|n| n as usize)
-}
-
-fn seeds(text: &str) -> Result<u64, String> {
-    number(text, 1, SEEDS_MAX, "")
-}
-
-fn steps(text: &str) -> Result<u64, String> {
-    number(text, 0, u64::MAX, " of warp-instructions")
-}
-
-fn trace_steps(text: &str) -> Result<u64, String> {
-    number(text, 1, trace::STEPS_MAX, "")
+/// A parser of whole numbers in these bounds, of what `unit` says.
+fn number<T: TryFrom<u64>>(low: u64, high: u64, unit: &'static str) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let value = text.parse().ok().filter(|n| (low..=high).contains(n)).and_then(|n| T::try_from(n).ok());
+        value.ok_or_else(|| format!("`{text}` is no whole number{unit} from {low} to {high}"))
+    }
 }
 
 /// A buffer to show.

@@ -11,31 +11,20 @@ use anyhow::{Context, Result, ensure};
 /// Bytes that are written into a buffer before the launch, from its beginning; at most as many as it has.
 pub fn contents(spec: &Spec, len: u64, init: &Init) -> Result<Vec<u8>> {
     let bytes = spec.size(len).map_err(anyhow::Error::msg)?;
-    match init {
-        Init::Rule(_) | Init::Begin(_) => Ok(spec.contents(len, init).map_err(anyhow::Error::msg)?.unwrap_or_default()),
-        Init::File(path) => {
-            let (data, more) = from_file(spec, len, bytes, path)?;
-            let (held, ty) = (data.len(), spec.ty.name());
-            let advice = if held < bytes && !more { "; start(PATH) leaves the rest unwritten" } else { "" };
-            let more = if more { "at least " } else { "" };
-            let what = format!("{}: {}", spec.name, path.display());
-            ensure!(
-                held == bytes,
-                "{what}: holds {more}{held} bytes of data, {len} elements of {ty} need {bytes}{advice}"
-            );
-            Ok(data)
+    let (path, fills_all) = match init {
+        Init::Rule(_) | Init::Begin(_) => {
+            return Ok(spec.contents(len, init).map_err(anyhow::Error::msg)?.unwrap_or_default());
         }
-        Init::Start(path) => {
-            let (data, more) = from_file(spec, len, bytes, path)?;
-            let (held, name, path) = (data.len(), &spec.name, path.display());
-            let more = if more { "at least " } else { "" };
-            ensure!(
-                held <= bytes,
-                "{name}: {path}: holds {more}{held} bytes of data, {name} has {bytes}: make it longer"
-            );
-            Ok(data)
-        }
-    }
+        Init::File(path) => (path, true),
+        Init::Start(path) => (path, false),
+    };
+    let (data, more) = from_file(spec, len, bytes, path)?;
+    let (held, name, ty) = (data.len(), &spec.name, spec.ty.name());
+    let advice = if held < bytes && !more { "; start(PATH) leaves the rest unwritten" } else { "" };
+    let what = format!("{name}: {}: holds {}{held} bytes of data", path.display(), if more { "at least " } else { "" });
+    ensure!(!fills_all || held == bytes, "{what}, {len} elements of {ty} need {bytes}{advice}");
+    ensure!(held <= bytes, "{what}, {name} has {bytes}: make it longer");
+    Ok(data)
 }
 
 /// The data that a file holds, bare or as NumPy writes it; of a file that has far more than `bytes` the beginning, and true.

@@ -108,8 +108,11 @@ fn long_run(grid: [u32; 3], block: [u32; 3]) -> Option<String> {
 fn refuse(request: &Request, fault: &Fault, out: &mut dyn Write) -> Written {
     let source = |name: &str| sources::text(&request.files, name);
     eprintln!("{}", report::render(fault, &source));
-    let written = if request.json { show::json_refused(request, fault, out) } else { Ok(()) };
-    (BAD_INPUT, written)
+    let outcome = Outcome { faults: vec![fault.clone()], ..Outcome::default() };
+    let (memory, counted, placed) = (Memory::new(), Vec::new(), Vec::new());
+    let ran = Ran { schedule: request.schedule, outcome, counted, memory, placed, seconds: 0.0 };
+    let shown = Shown { request, ran: &ran, outputs: Vec::new(), seeds: None, traced: None };
+    (BAD_INPUT, if request.json { show::json(&shown, out) } else { Ok(()) })
 }
 
 /// A kernel, and what it is launched with.

@@ -7,6 +7,7 @@
 
 use crate::{Note, NoteKind, Schedule};
 use anyhow::{Context, Result};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::bind::Placed;
@@ -36,6 +37,7 @@ pub struct First {
 }
 
 /// Place where two runs left different values.
+#[derive(Serialize)]
 pub struct Difference {
     pub buffer: String,
     /// The first element that differs.
@@ -43,6 +45,7 @@ pub struct Difference {
     /// Its value in this run.
     pub value: String,
     /// Its value in the run without a seed.
+    #[serde(rename = "without_seed")]
     pub expected: String,
     /// Elements of the buffer that differ.
     pub elements: usize,
@@ -165,7 +168,7 @@ impl Seeds {
             json!({
                 "schedule": first.schedule.to_string(),
                 "seed": seed(first.schedule),
-                "difference": first.difference.as_ref().map(Difference::json),
+                "difference": first.difference,
             })
         });
         let mut object = json!({ "asked": self.asked, "ran": self.ran, "first": first });
@@ -173,7 +176,7 @@ impl Seeds {
             object["first"]["lawful"] = true.into();
         }
         if let Some((difference, most)) = &self.rounded {
-            object["rounded"] = difference.json();
+            object["rounded"] = json!(difference);
             object["rounded"]["at_most"] = (*most).into();
         }
         object
@@ -220,16 +223,6 @@ impl Seeds {
 }
 
 impl Difference {
-    fn json(&self) -> Value {
-        json!({
-            "buffer": self.buffer,
-            "element": self.element,
-            "value": self.value,
-            "without_seed": self.expected,
-            "elements": self.elements,
-        })
-    }
-
     fn words(&self) -> String {
         let Difference { buffer, element, value, expected, elements } = self;
         let others = match elements {

@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use crate::counters::{METRICS, grouped};
-use crate::{Counters, Fault, LineCounters, report};
+use crate::{Counters, LineCounters, report};
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::Value;
 
@@ -125,21 +125,6 @@ impl Serialize for Shown<'_> {
 pub fn json(shown: &Shown<'_>, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer(&mut *out, shown)?;
     writeln!(out)
-}
-
-/// The object of a kernel that was refused when it was loaded: the fault, and nothing ran.
-pub fn json_refused(request: &Request, fault: &Fault, out: &mut dyn Write) -> io::Result<()> {
-    let object = serde_json::json!({
-        "kernel": request.kernel,
-        "schedule": request.schedule.to_string(),
-        "outputs": {},
-        "counters": Counters::default(),
-        "faults": [fault],
-        "warp_instructions": 0,
-        "seconds": 0.0,
-        "lines": Value::Array(Vec::new()),
-    });
-    writeln!(out, "{object}")
 }
 
 /// Writes what the kernel printed, a table of the counters that are not 0, the outputs asked for, then the faults and the notes.

@@ -148,12 +148,8 @@ impl Type {
 
     /// One output of splitmix64 as this type; see the help text of `rand`.
     fn encode_random(self, output: u64) -> Vec<u8> {
-        let precision = match self {
-            Type::Int { bits, .. } => return (output >> (64 - bits)).to_le_bytes()[..self.bytes()].to_vec(),
-            Type::Bf16 => 8,
-            Type::F16 => 11,
-            Type::F32 => 24,
-            Type::F64 => 53,
+        let Some(precision) = self.precision() else {
+            return (output >> (64 - 8 * self.bytes())).to_le_bytes()[..self.bytes()].to_vec();
         };
         // Both steps are exact: k has as many bits as the type's significand.
         let k = (output >> (64 - precision)) as f64;
@@ -192,14 +188,18 @@ impl Type {
     /// Half the distance between 1 and the next larger number: the largest error of rounding, relative to the result. `None` for
     /// integers, which are exact.
     pub fn roundoff(self) -> Option<f64> {
-        let precision = match self {
-            Type::Int { .. } => return None,
-            Type::Bf16 => 8,
-            Type::F16 => 11,
-            Type::F32 => 24,
-            Type::F64 => 53,
-        };
-        Some(0.5_f64.powi(precision))
+        self.precision().map(|precision| 0.5_f64.powi(precision))
+    }
+
+    /// Bits of a float's significand.
+    fn precision(self) -> Option<i32> {
+        match self {
+            Type::Int { .. } => None,
+            Type::Bf16 => Some(8),
+            Type::F16 => Some(11),
+            Type::F32 => Some(24),
+            Type::F64 => Some(53),
+        }
     }
 
     /// The value of a float.
