@@ -1,8 +1,9 @@
 //! Runs whatever a text is, with bounded steps and memory. The fuzz targets (`fuzz/`) and the mutation test share it.
 
+use crate::semantics::operands::fnv;
 use simt::{
-    Arg, Checks, Kernel, Launch, Memory, MemoryError, Options, Program, Schedule, StreamLaunch, run_devices,
-    run_stream, trace,
+    Arg, Checks, Kernel, Launch, LaunchError, Memory, MemoryError, Options, Program, Schedule, StreamLaunch,
+    run_devices, run_stream, trace,
 };
 
 /// Most warp-instructions of a block.
@@ -45,8 +46,7 @@ pub fn parse(text: &str) -> Reached {
 
 /// A number that follows from a text: its 64-bit FNV-1a hash, the upper half mixed into the lower.
 pub fn choice(bytes: &[u8]) -> u64 {
-    let step = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, step);
+    let hash = fnv(bytes);
     hash ^ hash >> 32
 }
 
@@ -98,13 +98,20 @@ fn launch(kernel: &Kernel, choice: u64) -> Reached {
     let behind = StreamLaunch { kernel, launch: &launch, overlaps: choice >> 20 & 1 == 0 };
     let stream = [behind; 3];
     let launches = [1, 1, 1, 1, 1, 2, 2, 3][(choice >> 21 & 7) as usize];
-    match run_stream(&stream[..launches], &mut memory, &options) {
-        Ok(outcomes) => {
-            assert_eq!(outcomes.len(), launches);
-            for outcome in outcomes {
-                let report = simt::report::render_all(&outcome.faults, &|_| None);
-                assert_eq!(report.is_empty(), outcome.faults.is_empty(), "{report}");
-            }
+    reached(run_stream(&stream[..launches], &mut memory, &options), |outcomes| {
+        assert_eq!(outcomes.len(), launches);
+        for outcome in outcomes {
+            let report = simt::report::render_all(&outcome.faults, &|_| None);
+            assert_eq!(report.is_empty(), outcome.faults.is_empty(), "{report}");
+        }
+    })
+}
+
+/// Stage of a launch, whose outcome is checked.
+fn reached<T>(ran: Result<T, LaunchError>, check: impl Fn(T)) -> Reached {
+    match ran {
+        Ok(outcome) => {
+            check(outcome);
             Reached::Launched
         }
         Err(error) => {
@@ -121,16 +128,9 @@ fn on_two_devices(kernel: &Kernel, launch: &Launch, memory: &mut Memory, options
     }
     let launches = [0, 1].map(|device| Launch { device, ..launch.clone() });
     let streams = launches.each_ref().map(|launch| vec![StreamLaunch { kernel, launch, overlaps: false }; 2]);
-    match run_devices(&streams, memory, options) {
-        Ok(outcomes) => {
-            assert_eq!(outcomes.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
-            Reached::Launched
-        }
-        Err(error) => {
-            assert!(!error.to_string().is_empty());
-            Reached::Parsed
-        }
-    }
+    reached(run_devices(&streams, memory, options), |outcomes| {
+        assert_eq!(outcomes.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
+    })
 }
 
 /// A buffer of numbers for every parameter of eight bytes, small numbers for the others.

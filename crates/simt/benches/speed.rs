@@ -32,54 +32,31 @@ struct Case {
     slug: &'static str,
     kernel: &'static str,
     grid: u32,
-    block: u32,
     args: &'static [Arg],
+}
+
+const fn case(slug: &'static str, kernel: &'static str, grid: u32, args: &'static [Arg]) -> Case {
+    Case { slug, kernel, grid, args }
 }
 
 /// The launches that the chapters make for an input of `N` elements.
 const CASES: &[Case] = &[
-    Case {
-        slug: "ch01-naive",
-        kernel: "interleaved_modulo_i32",
-        grid: N / 256,
-        block: 256,
-        args: &[Arg::Input, Arg::Array(N / 64), Arg::Number(N)],
-    },
-    Case {
-        slug: "ch03-sequential",
-        kernel: "sequential_i32",
-        grid: N / 256,
-        block: 256,
-        args: &[Arg::Input, Arg::Array(N / 64), Arg::Number(N)],
-    },
-    Case {
-        slug: "ch05-unroll",
-        kernel: "unroll_shuffle_i32",
-        grid: N / 512,
-        block: 256,
-        args: &[Arg::Input, Arg::Array(N / 128), Arg::Number(N)],
-    },
-    Case {
-        slug: "ch07-coarsening",
-        kernel: "vectorised_v16_i32",
-        grid: N / 2048,
-        block: 256,
-        args: &[Arg::Input, Arg::Array(N / 512), Arg::Number(N)],
-    },
-    Case {
-        slug: "ch08-cooperative",
-        kernel: "last_block_i32",
-        grid: 512,
-        block: 256,
-        args: &[Arg::Input, Arg::Array(4), Arg::Number(N), Arg::Array(4 * 512), Arg::Array(8)],
-    },
-    Case {
-        slug: "ch08-champion",
-        kernel: "single_pass_tiles_t256u2_i32",
-        grid: 512,
-        block: 256,
-        args: &[Arg::Input, Arg::Array(4), Arg::Wide(N as u64), Arg::Array(64 * 512), Arg::Number(0), Arg::Number(0)],
-    },
+    case("ch01-naive", "interleaved_modulo_i32", N / 256, &[Arg::Input, Arg::Array(N / 64), Arg::Number(N)]),
+    case("ch03-sequential", "sequential_i32", N / 256, &[Arg::Input, Arg::Array(N / 64), Arg::Number(N)]),
+    case("ch05-unroll", "unroll_shuffle_i32", N / 512, &[Arg::Input, Arg::Array(N / 128), Arg::Number(N)]),
+    case("ch07-coarsening", "vectorised_v16_i32", N / 2048, &[Arg::Input, Arg::Array(N / 512), Arg::Number(N)]),
+    case(
+        "ch08-cooperative",
+        "last_block_i32",
+        512,
+        &[Arg::Input, Arg::Array(4), Arg::Number(N), Arg::Array(4 * 512), Arg::Array(8)],
+    ),
+    case(
+        "ch08-champion",
+        "single_pass_tiles_t256u2_i32",
+        512,
+        &[Arg::Input, Arg::Array(4), Arg::Wide(N as u64), Arg::Array(64 * 512), Arg::Number(0), Arg::Number(0)],
+    ),
 ];
 
 /// A launch ready to run, with what it runs on.
@@ -91,7 +68,7 @@ struct Ready {
 }
 
 impl Ready {
-    fn new(name: &str, ptx: &str, kernel: &str, grid: u32, block: u32, args: &[Arg]) -> Ready {
+    fn new(name: &str, ptx: &str, kernel: &str, grid: u32, args: &[Arg]) -> Ready {
         let program = Program::load(name, ptx).unwrap_or_else(|error| panic!("{error}"));
         let mut memory = Memory::new();
         let mut array = |name: &str, bytes: &[u8]| {
@@ -107,7 +84,7 @@ impl Ready {
             Arg::Wide(number) => number.into(),
         });
         let args = args.collect();
-        let (grid, block) = ([grid, 1, 1], [block, 1, 1]);
+        let (grid, block) = ([grid, 1, 1], [256, 1, 1]);
         Ready {
             name: name.to_owned(),
             kernel: program.kernel(kernel).unwrap_or_else(|error| panic!("{error}")),
@@ -120,7 +97,7 @@ impl Ready {
         let path = format!("{}/../../kernels/ptx/{}.ptx", env!("CARGO_MANIFEST_DIR"), case.slug);
         let ptx = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
         let name = format!("{}/{}", &case.slug[..4], case.kernel);
-        Ready { name, ..Ready::new(&path, &ptx, case.kernel, case.grid, case.block, case.args) }
+        Ready { name, ..Ready::new(&path, &ptx, case.kernel, case.grid, case.args) }
     }
 
     /// Warp-instructions executed.
@@ -162,7 +139,7 @@ fn measure_core(criterion: &mut Criterion, group: &str, id: BenchmarkId, ready: 
 
 /// Arithmetic without memory: integers and floats, 32 and 64 bits, comparisons and a loop.
 fn arithmetic(criterion: &mut Criterion) {
-    let mut ready = Ready::new("alu_mix", include_str!("alu_mix.ptx"), "alu_mix", 32, 256, &[Arg::Array(4 << 13)]);
+    let mut ready = Ready::new("alu_mix", include_str!("alu_mix.ptx"), "alu_mix", 32, &[Arg::Array(4 << 13)]);
     measure_core(criterion, "alu", BenchmarkId::from_parameter("mix"), &mut ready, Checks::NONE);
 }
 

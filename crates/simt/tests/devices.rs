@@ -8,17 +8,10 @@ use simt::{
     run_devices,
 };
 
-use crate::host;
-
-const UNSEEDED: Schedule = Schedule::Independent { seed: None };
+use crate::host::{self, UNSEEDED, under};
 
 fn seeded(seed: u64) -> Schedule {
     Schedule::Independent { seed: Some(seed) }
-}
-
-fn under(schedule: Schedule) -> Options {
-    let trace = Some(simt::trace::Options { blocks: 20, ..Default::default() });
-    Options { schedule, trace, ..Options::default() }
 }
 
 /// A kernel with the parameters `mine`, `peer`, `out` (addresses) and `rank`, in registers of these names.

@@ -4,7 +4,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use simt::{Kernel, Memory, Program};
+use simt::{Kernel, Memory, Options, Program, Schedule};
+
+/// Lanes apart, in the order without a seed.
+pub const UNSEEDED: Schedule = Schedule::Independent { seed: None };
+
+/// Options of a run under this schedule, with a trace of the first blocks.
+pub fn under(schedule: Schedule) -> Options {
+    let trace = Some(simt::trace::Options { blocks: 20, ..Default::default() });
+    Options { schedule, trace, ..Options::default() }
+}
 
 /// The folder of the tests.
 pub fn folder() -> &'static Path {

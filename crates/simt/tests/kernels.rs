@@ -3,13 +3,15 @@
 
 use simt::{Arg, Checks, Code, Launch, Memory, Options, Outcome, Program, Schedule};
 
+use crate::host;
+
 const SCHEDULES: [Schedule; 3] =
     [Schedule::Lockstep, Schedule::Independent { seed: None }, Schedule::Independent { seed: Some(7) }];
 
 fn program(slug: &str) -> Program {
-    let path = format!("{}/../../../kernels/ptx/{slug}.ptx", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    Program::load(&format!("kernels/ptx/{slug}.ptx"), &text).unwrap_or_else(|error| panic!("{error}"))
+    let path = format!("kernels/ptx/{slug}.ptx");
+    let text = host::read(format!("../../../{path}"));
+    Program::load(&path, &text).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Element i of the inputs here: signed, no two alike near each other, sums wrap.
@@ -22,16 +24,14 @@ fn pass(program: &Program, kernel: &str, n: u32, block: u32, per_block: u32, opt
     let kernel = program.kernel(kernel).unwrap_or_else(|error| panic!("{error}"));
     let mut memory = Memory::new();
     let grid = n.div_ceil(per_block);
-    let input = memory.alloc("in", u64::from(n) * 4, 4).unwrap();
-    let bytes: Vec<u8> = (0..n).flat_map(|i| element(i).to_le_bytes()).collect();
-    memory.write(input, &bytes).unwrap();
+    let elements: Vec<u32> = (0..n).map(|i| element(i) as u32).collect();
+    let input = host::buffer(&mut memory, "in", &elements);
     let output = memory.alloc("out", u64::from(grid) * 4, 4).unwrap();
     let args = vec![Arg::Address(input), Arg::Address(output), n.into()];
     let launch = Launch { grid: [grid, 1, 1], block: [block, 1, 1], args, ..Launch::default() };
     let outcome = simt::run(&kernel, &mut memory, &launch, options).unwrap();
-    let mut sums = vec![0; grid as usize * 4];
-    memory.read(output, &mut sums).unwrap();
-    (sums.chunks_exact(4).map(|b| i32::from_le_bytes(b.try_into().unwrap())).collect(), outcome)
+    let sums = host::words(&memory, output, grid as usize);
+    (sums.into_iter().map(|sum| sum as i32).collect(), outcome)
 }
 
 fn reference(n: u32, per_block: u32) -> Vec<i32> {
@@ -64,13 +64,11 @@ fn block_sums_are_right_for_every_schedule_and_any_size() {
 /// compute_100 on.
 #[test]
 fn both_dialects_run_and_count_the_same_accesses() {
-    let folder = format!("{}/dialects", env!("CARGO_MANIFEST_DIR"));
-    let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
+    let files = host::files("dialects", "ptx");
     assert_eq!(files.len(), 8, "two chapters by two compilers for two targets");
     for file in files {
         let name = file.display().to_string();
-        let other = Program::load(&name, &std::fs::read_to_string(&file).unwrap()).unwrap_or_else(|e| panic!("{e}"));
+        let other = Program::load(&name, &host::read(&file)).unwrap_or_else(|e| panic!("{e}"));
         let committed = program(if name.contains("ch01") { "ch01-naive" } else { "ch05-unroll" });
         for kernel in other.kernel_names().into_iter().filter(|name| name.ends_with("_i32")) {
             let per_block = if kernel.starts_with("interleaved") { 64 } else { 128 };

@@ -28,8 +28,7 @@
 //! `either` (of two writes either may come last) are no faults.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use serde_json::{Value, json};
 use simt::{Arg, Launch, Memory, Options, StreamLaunch, run_devices};
@@ -37,13 +36,6 @@ use simt::{Arg, Launch, Memory, Options, StreamLaunch, run_devices};
 use crate::host;
 
 const SCHEDULES: [&str; 4] = ["lockstep", "independent", "independent:1", "independent:7"];
-
-fn files() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("litmus");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files
-}
 
 /// The object that `--json` prints of one run of a kernel, or of several that overlap.
 fn object(file: &Path, head: &str, what: &str, schedule: &str) -> Value {
@@ -53,17 +45,15 @@ fn object(file: &Path, head: &str, what: &str, schedule: &str) -> Value {
         Some(all) => (words[0], 1, 32 * all, &[][..]),
         None => (words[0], 1, 64, &words[1..]),
     };
-    let mut command = Command::new(env!("CARGO_BIN_EXE_simt-command"));
-    command.arg("run").arg(file).args(["--kernel", kernel, "--json", "--schedule", schedule]);
+    let mut command = host::simt();
+    command.arg("run").arg(file).args(["--kernel", kernel, "--schedule", schedule]);
     command.args(["--grid", &grid.to_string(), "--block", &block.to_string()]);
     command.args(then.iter().flat_map(|kernel| ["--then", kernel]));
     command.args((!then.is_empty()).then_some("--overlap"));
     for buffer in ["x=u32[1]:zero", "y=u32[1]:zero", "z=u32[1]:zero", "out=u32[4]:zero"] {
         command.args(["--arg", buffer]);
     }
-    let output = command.output().unwrap();
-    serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|_| panic!("{kernel}: {}", String::from_utf8_lossy(&output.stderr)))
+    host::object(&mut command).0
 }
 
 /// The same of a kernel on several devices.
@@ -93,9 +83,7 @@ fn object_of_devices(text: &str, devices: u32, kernel: &str, schedule: &str) -> 
 fn verdicts(file: &Path, head: &str, what: &str, schedule: &str) -> BTreeSet<String> {
     let kernel = what;
     let object = match head.strip_prefix("devices=") {
-        Some(devices) => {
-            object_of_devices(&std::fs::read_to_string(file).unwrap(), devices.parse().unwrap(), kernel, schedule)
-        }
+        Some(devices) => object_of_devices(&host::read(file), devices.parse().unwrap(), kernel, schedule),
         None => object(file, head, what, schedule),
     };
     let of = |key: &str| object.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
@@ -129,8 +117,8 @@ fn verdicts(file: &Path, head: &str, what: &str, schedule: &str) -> BTreeSet<Str
 fn every_shape_gets_its_verdict() {
     let mut runs = 0;
     let mut wrong = Vec::new();
-    for file in files() {
-        let text = std::fs::read_to_string(&file).unwrap();
+    for file in host::files("litmus", "ptx") {
+        let text = host::read(&file);
         let heads: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("//@ ")).collect();
         let of_stream = heads[0] == "stream";
         let has_threads = heads[0].starts_with("threads=") || heads[0].starts_with("devices=");

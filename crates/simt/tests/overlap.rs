@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 
 use simt::{Arg, Code, Kernel, Launch, Memory, Options, Outcome, Schedule, StreamLaunch, run, run_stream};
 
-use crate::host;
-
-const UNSEEDED: Schedule = Schedule::Independent { seed: None };
+use crate::host::{self, UNSEEDED, under};
 
 fn load(file: &str, kernel: &str) -> Kernel {
     host::kernel(file, &host::read(file), kernel)
@@ -56,11 +54,6 @@ impl Pair {
     fn stream<'a>(&'a self, launches: &'a [Launch; 2], overlaps: bool) -> [StreamLaunch<'a>; 2] {
         [0, 1].map(|at| StreamLaunch { kernel: &self.kernels[at], launch: &launches[at], overlaps })
     }
-}
-
-fn under(schedule: Schedule) -> Options {
-    let trace = Some(simt::trace::Options { blocks: 20, ..Default::default() });
-    Options { schedule, trace, ..Options::default() }
 }
 
 fn same(a: &Outcome, b: &Outcome, what: &str) {

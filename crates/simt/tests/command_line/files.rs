@@ -195,15 +195,11 @@ fn source_code_is_no_ptx() {
 #[test]
 fn check_says_of_every_kernel_whether_it_runs() {
     let folder = folder_of_files();
-    let output = folder.simt("check caller.ptx library.ptx");
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).ends_with("\n4 of 4 kernels run\n"), "{}", text(&output.stdout));
+    let shown = folder.ends("check caller.ptx library.ptx", 0);
+    assert!(shown.ends_with("\n4 of 4 kernels run\n"), "{shown}");
 
-    let output = folder.simt("check tensor.ptx");
-    let shown = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(1), "{shown}");
     assert_contains(
-        &shown,
+        &folder.ends("check tensor.ptx", 1),
         &["does not run  product of tensor.ptx\n", "runs          alone of tensor.ptx\n", "1 of 2 kernels run"],
     );
     let object = folder.json("check tensor.ptx", 1);
@@ -222,11 +218,8 @@ fn check_says_of_every_kernel_whether_it_runs() {
 #[test]
 fn files_that_cannot_be_linked_are_checked_one_by_one() {
     let folder = folder_of_files();
-    let output = folder.simt("check caller.ptx tensor.ptx");
-    let shown = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(1), "{shown}");
     assert_contains(
-        &shown,
+        &folder.ends("check caller.ptx tensor.ptx", 1),
         &["each is checked by itself: tensor.ptx:14: `alone`", "shared_code is called", "2 of 4 kernels run"],
     );
     folder.write("cut.ptx", format!("{HEAD}.visible .entry k() {{"));

@@ -85,6 +85,13 @@ impl Folder {
         text(&self.simt(arguments).stdout)
     }
 
+    /// Runs and expects exit status `status`; the text.
+    fn ends(&self, arguments: &str, status: i32) -> String {
+        let output = self.simt(arguments);
+        assert_eq!(output.status.code(), Some(status), "{}{}", text(&output.stderr), text(&output.stdout));
+        text(&output.stdout)
+    }
+
     /// Runs and expects exit status `status`; the JSON object.
     fn json(&self, arguments: &str, status: i32) -> Value {
         let output = self.simt(&format!("{arguments} --json"));
@@ -177,11 +184,9 @@ fn a_fault_has_the_keys_of_the_contract_and_exit_status_1() {
     assert!(ptx.lines().nth(line - 1).unwrap().contains("ld.global.u32"), "line {line}");
     assert!(fault["message"].as_str().unwrap().contains("data"), "{fault}");
 
-    let output = folder.simt(run);
-    assert_eq!(output.status.code(), Some(1));
     let parts =
         ["error[out-of-bounds]", "ld.global.u32 %x, [%data+4096];", "lanes 0-3 of warp 0, block (0,0,0)", "= try:"];
-    assert_contains(&text(&output.stdout), &parts);
+    assert_contains(&folder.ends(run, 1), &parts);
 }
 
 #[test]
@@ -222,17 +227,14 @@ fn every_schedule_has_a_name() {
 #[test]
 fn kernels_lists_names_and_parameters() {
     let folder = Folder::new();
-    let output = folder.simt("kernels scale.ptx");
-    assert_eq!(output.status.code(), Some(0));
-    let listed = text(&output.stdout);
+    let listed = folder.ends("kernels scale.ptx", 0);
     assert_eq!(listed, "scale(data: u64, factor: f32, n: u32)\nnothing()\npast_the_end(data: u64)\n");
 }
 
 #[test]
 fn instructions_are_printed() {
     let folder = Folder::new();
-    let output = folder.simt("instructions");
-    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), simt::instructions::markdown()));
+    assert_eq!(folder.ends("instructions", 0), simt::instructions::markdown());
     folder.refused("instructions scale.ptx", &["unexpected argument", "scale.ptx"]);
 }
 
@@ -275,27 +277,14 @@ fn refused_file(bytes: &[u8], parts: &[&str]) {
 }
 
 #[test]
-fn an_empty_file_is_refused() {
+fn files_that_are_no_ptx_are_refused() {
     refused_file(b"", &["bad.ptx:1:1: ", ".version"]);
-}
-
-#[test]
-fn a_binary_file_is_refused() {
     refused_file(b"\x7fELF\x02\x01\x01\x00\xff\xfe", &["binary"]);
     refused_file(b"\x7fELF\x02\x01\x01\x00", &["bad.ptx:1:"]);
-}
-
-#[test]
-fn a_file_cut_in_half_is_refused() {
     let whole = format!("{HEAD}{SCALE}");
-    let half = &whole[..whole.find("mul.wide").unwrap() + 4];
-    refused_file(half.as_bytes(), &["bad.ptx:"]);
-}
-
-#[test]
-fn an_unknown_instruction_is_refused_with_its_line() {
-    let text = format!("{HEAD}.visible .entry scale()\n{{\n    frobnicate.u32 1, 2;\n    ret;\n}}\n");
-    refused_file(text.as_bytes(), &["bad.ptx:6", "frobnicate"]);
+    refused_file(&whole.as_bytes()[..whole.find("mul.wide").unwrap() + 4], &["bad.ptx:"]);
+    let unknown = format!("{HEAD}.visible .entry scale()\n{{\n    frobnicate.u32 1, 2;\n    ret;\n}}\n");
+    refused_file(unknown.as_bytes(), &["bad.ptx:6", "frobnicate"]);
 }
 
 #[test]
@@ -451,9 +440,8 @@ fn the_stack_has_the_size_it_is_given() {
     folder.json(&format!("{run} --stack 336"), 0);
     let object = folder.json(&format!("{run} --stack 335"), 1);
     assert_eq!(object["faults"][0]["code"], "stack-overflow");
-    assert!(
-        object["faults"][0]["message"].as_str().unwrap().contains("in down, 7 deep, on a thread's stack of 335 bytes")
-    );
+    let message = object["faults"][0]["message"].as_str().unwrap();
+    assert_contains(message, &["in down, 7 deep, on a thread's stack of 335 bytes"]);
 }
 
 #[test]
@@ -516,10 +504,7 @@ fn checks_can_be_chosen() {
 
 #[test]
 fn help_says_what_rand_and_hash8_are() {
-    let folder = Folder::new();
-    let output = folder.simt("run --help");
-    assert_eq!(output.status.code(), Some(0));
-    let help = text(&output.stdout);
+    let help = Folder::new().ends("run --help", 0);
     assert_contains(&help, &["splitmix64", "2654435761", "NAME=TYPE[LEN]:INIT", "--schedule", "Exit status"]);
 }
 

@@ -43,10 +43,7 @@ fn counters_are_shown_by_line_of_the_source() {
     let head = format!("\n{}:{}  ", line["file"].as_str().unwrap(), line["line"]);
     let table = &shown[shown.find(&head).unwrap()..];
     assert!(table.lines().nth(1).unwrap().contains("in["), "{table}");
-    assert!(
-        table.split("\n\n").next().unwrap().contains("16  l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"),
-        "{table}"
-    );
+    assert_contains(table.split("\n\n").next().unwrap(), &["16  l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]);
     assert!(!folder.shown(&run).contains(&head));
 }
 
@@ -58,22 +55,15 @@ fn budgets_hold_for_a_block_and_for_a_launch() {
     let fault = |options: &str| folder.json(&run(options), 1)["faults"][0].clone();
     let of_block = fault("--steps 5");
     assert_eq!((&of_block["code"], &of_block["count"]), (&"step-budget".into(), &1.into()));
-    assert!(
-        of_block["message"].as_str().unwrap().contains("block (0,0,0) has used up its step budget of 5"),
-        "{of_block}"
-    );
+    let message = |fault: &Value| fault["message"].as_str().unwrap().to_owned();
+    assert_contains(&message(&of_block), &["block (0,0,0) has used up its step budget of 5"]);
     for threads in ["1", "3"] {
         let of_launch = fault(&format!("--launch-steps 10 --threads {threads}"));
-        assert!(
-            of_launch["message"].as_str().unwrap().contains("the launch has used up its step budget of 10"),
-            "{of_launch}"
-        );
+        assert_contains(&message(&of_launch), &["the launch has used up its step budget of 10"]);
         assert_eq!(of_launch["block"], serde_json::json!([1, 0, 0]));
     }
     let shown = folder.shown(&run("--steps 0"));
-    assert!(
-        shown.contains("(`--steps N`)") && shown.contains("or the budget is too small") && !shown.contains("seen"),
-        "{shown}"
-    );
+    assert_contains(&shown, &["(`--steps N`)", "or the budget is too small"]);
+    assert!(!shown.contains("seen"), "{shown}");
     folder.json(&run("--launch-steps 100"), 0);
 }

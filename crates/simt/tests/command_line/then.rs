@@ -82,11 +82,8 @@ fn a_launch_that_overlaps_and_does_not_wait_is_found() {
     assert_eq!(fault["message"], "reads a[0] while the launch before may still be writing it");
     assert!(fault["other"].get("launch").is_none() && fault["other"]["action"] == "writes", "{fault}");
     let shown = folder.shown(&format!("{run} --overlap"));
-    assert!(
-        shown.contains("then      copy, grid 1, block 64, may begin before the launch before has ended\n"),
-        "{shown}"
-    );
-    assert!(shown.contains("(1) the launch before: ") && shown.contains("(2) this launch: "), "{shown}");
+    let then = "then      copy, grid 1, block 64, may begin before the launch before has ended\n";
+    assert_contains(&shown, &[then, "(1) the launch before: ", "(2) this launch: "]);
 }
 
 #[test]

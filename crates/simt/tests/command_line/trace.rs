@@ -183,10 +183,7 @@ fn a_trace_that_was_cut_says_so() {
     assert_eq!(cut["steps"].as_array().unwrap().len(), 20);
     let dropped = 2 * (steps.len() - 10);
     assert_eq!(cut["dropped_steps"], dropped);
-    assert!(
-        said.contains(&format!("20 steps in steps.json, cut off: --trace-steps keeps {dropped} more out")),
-        "{said}"
-    );
+    assert_contains(&said, &[&format!("20 steps in steps.json, cut off: --trace-steps keeps {dropped} more out")]);
 }
 
 /// Blocks that wait for each other run in turns, many each: the limit is one of the block, not of the turn.
