@@ -58,7 +58,7 @@ pub fn run(options: &Options) -> Result<()> {
     let root = workspace::root()?;
     if options.serve {
         let compile_limit = Duration::from_secs(options.compile_seconds);
-        return serve::run(&root, &serve::Options { port: options.port, open: options.open, compile_limit });
+        return serve::run(&root, options.port, options.open, compile_limit);
     }
     if options.messages {
         for (path, count) in language::write_messages(&root)? {
@@ -149,14 +149,8 @@ mod tests {
 
     /// A small book in a folder of its own.
     fn book(page: &str, config: &str) -> tempfile::TempDir {
-        let dir = tempfile::tempdir().unwrap();
-        let src = dir.path().join("book/src");
-        std::fs::create_dir_all(&src).unwrap();
-        std::fs::write(dir.path().join("book.toml"), config).unwrap();
-        std::fs::write(src.join("SUMMARY.md"), "# Summary\n\n- [Page](page.md)\n").unwrap();
-        std::fs::write(src.join("page.md"), page).unwrap();
-        std::fs::write(src.join("part.txt"), "a part\n").unwrap();
-        dir
+        let summary = ("book/src/SUMMARY.md", "# Summary\n\n- [Page](page.md)\n");
+        crate::tree(&[("book.toml", config), summary, ("book/src/page.md", page), ("book/src/part.txt", "a part\n")])
     }
 
     #[test]

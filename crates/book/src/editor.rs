@@ -101,9 +101,7 @@ impl Pack {
     fn hash(&self, root: &Path) -> Result<String> {
         let mut all = String::new();
         for name in [self.entry, "package.json", "package-lock.json"] {
-            let path = root.join(self.folder).join(name);
-            let text =
-                std::fs::read_to_string(&path).with_context(|| format!("cannot read `{}/{name}`", self.folder))?;
+            let text = workspace::read(root, format!("{}/{name}", self.folder))?;
             all += &format!("{name}\n{}\n", text.replace("\r\n", "\n"));
         }
         Ok(device::sha256(all.as_bytes()))

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use course::ensure::{Mode, ensure as bring};
 use course::findings::Findings;
 use course::workspace;
@@ -18,7 +18,8 @@ use crate::{figures, stills};
 const SCRIPT: &str = "book/src/lab/engine.js";
 const COMMAND: &str = "cargo course engine";
 const DATA_COMMAND: &str = "cargo course engine --data";
-const TARGET: &str = "wasm32-unknown-unknown";
+/// Target of the engine.
+pub const TARGET: &str = "wasm32-unknown-unknown";
 /// Crates that are compiled into it.
 const CRATES: [&str; 3] = ["crates/ptx", "crates/simt", "crates/web"];
 /// A page on a slow line still has to load it.
@@ -50,7 +51,10 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 fn write_script(root: &Path) -> Result<()> {
-    let compiler = compiler()?;
+    if let Some(why) = lacks_target()? {
+        bail!(why);
+    }
+    let compiler = rustc(&["--version"])?;
     println!("building the simulator for {TARGET}; the first time takes minutes");
     let text = script(&wasm(root)?, &hash(root)?, &compiler)?;
     let written = bring(root, &root.join(SCRIPT), &text, Mode::Write, COMMAND)?;
@@ -129,27 +133,29 @@ fn problem(text: &str, hash: &str) -> Option<String> {
     }
 }
 
-/// The compiler that is here.
-fn compiler() -> Result<String> {
+/// Output of the compiler here for these words.
+pub fn rustc(words: &[&str]) -> Result<String> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(&rustc).args(["--print", "target-libdir", "--target", TARGET]).output();
-    let folder = PathBuf::from(String::from_utf8_lossy(&output.context("cannot run rustc")?.stdout).trim());
-    ensure!(folder.is_dir(), "no {TARGET} on this machine: `rustup target add {TARGET}`");
-    let version = Command::new(rustc).arg("--version").output().context("cannot run rustc")?;
-    Ok(String::from_utf8_lossy(&version.stdout).trim().to_owned())
+    let output = Command::new(rustc).args(words).output().context("cannot run rustc")?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Says so if this compiler cannot compile for a browser.
+pub fn lacks_target() -> Result<Option<String>> {
+    let folder = rustc(&["--print", "target-libdir", "--target", TARGET])?;
+    let is_missing = !Path::new(&folder).is_dir();
+    Ok(is_missing.then(|| format!("no {TARGET} on this machine: `rustup target add {TARGET}`")))
 }
 
 /// Builds the module. No path of this machine goes into it.
 fn wasm(root: &Path) -> Result<Vec<u8>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo"))).context("no home folder")?;
     let flags = format!("--remap-path-prefix={}=cargo --remap-path-prefix={}=course", home.display(), root.display());
-    let status = Command::new(cargo)
+    let status = workspace::cargo(root)
         .args(["build", "--profile", "engine", "--package", "web", "--lib", "--target", TARGET])
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", flags)
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .current_dir(root)
         .status()
         .context("cannot run cargo")?;
     if !status.success() {
@@ -180,12 +186,11 @@ fn hash(root: &Path) -> Result<String> {
         let mut files: Vec<PathBuf> = sources.into_iter().filter(library).collect();
         files.push(root.join(folder).join("Cargo.toml"));
         for file in files {
-            let name = workspace::name(root, &file);
-            let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read `{name}`"))?;
-            all += &format!("{name}\n{}\n", text.replace("\r\n", "\n"));
+            let text = workspace::read(root, &file)?.replace("\r\n", "\n");
+            all += &format!("{}\n{text}\n", workspace::name(root, &file));
         }
     }
-    let manifest = std::fs::read_to_string(root.join("Cargo.toml")).context("cannot read `Cargo.toml`")?;
+    let manifest = workspace::read(root, "Cargo.toml")?;
     let (_, profile) = manifest.split_once("[profile.engine]").context("Cargo.toml: no [profile.engine]")?;
     all += profile;
     Ok(device::sha256(all.as_bytes()))
@@ -208,11 +213,7 @@ mod tests {
     #[test]
     fn the_hash_changes_with_a_source() {
         let dir = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| {
-            let path = dir.path().join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        };
+        let write = |name: &str, text: &str| lab::record::write(&dir.path().join(name), text).unwrap();
         for folder in CRATES {
             write(&format!("{folder}/Cargo.toml"), "[package]");
             write(&format!("{folder}/src/lib.rs"), "// one");

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, ensure};
 use course::figures;
 use course::lessons::{self, lessons};
 use course::share::Piece;
+use course::workspace;
 use serde_json::{Value, json};
 
 use crate::packed::Known;
@@ -42,10 +43,7 @@ const FIRST: &str = "first-kernel";
 /// The kernels of that page as its labs take them.
 fn first_kernel(root: &Path) -> Result<Value> {
     let kernel = |name: &str| -> Result<Value> {
-        let read = |end: &str| {
-            let file = format!("book/src/{FIRST}/{name}.{end}");
-            std::fs::read_to_string(root.join(&file)).with_context(|| format!("cannot read `{file}`"))
-        };
+        let read = |end: &str| workspace::read(root, format!("book/src/{FIRST}/{name}.{end}"));
         let ptx: String = read("ptx")?.split_inclusive('\n').filter(|line| !line.starts_with("// course:")).collect();
         Ok(json!({ "name": format!("{name}.ptx"), "text": ptx, "source": read("cu")?.replace("\r\n", "\n") }))
     };

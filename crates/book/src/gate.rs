@@ -2,8 +2,7 @@
 //! run tells everything, and ends with status 1 if anything failed.
 
 use std::panic::resume_unwind;
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
@@ -11,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 
 use crate::book::{BUILD_DIR, includes, links};
+use course::findings::Findings;
 use course::lessons::{self, lessons};
 use course::{bless, exercise, headlines, ptx, workspace};
 
@@ -65,94 +65,74 @@ struct Check {
     name: &'static str,
     /// Time that it may take on two cores with nothing beside the gate. More is a warning and no failure, since machines differ.
     seconds: u32,
-    run: fn(&Scene) -> Result<Verdict>,
+    work: Work,
+}
+
+/// Kinds of work.
+enum Work {
+    /// Looks at the files of the workspace.
+    Tree(fn(&Path) -> Result<Findings>),
+    /// Looks at what is built, by this browser.
+    Browser(fn(&Scene, &Path) -> Result<Verdict>),
+    /// Something else.
+    Other(fn(&Scene) -> Result<Verdict>),
+}
+
+const fn tree(name: &'static str, seconds: u32, work: fn(&Path) -> Result<Findings>) -> Check {
+    Check { name, seconds, work: Work::Tree(work) }
+}
+
+const fn by_browser(name: &'static str, seconds: u32, work: fn(&Scene, &Path) -> Result<Verdict>) -> Check {
+    Check { name, seconds, work: Work::Browser(work) }
+}
+
+const fn other(name: &'static str, seconds: u32, work: fn(&Scene) -> Result<Verdict>) -> Check {
+    Check { name, seconds, work: Work::Other(work) }
 }
 
 /// Checks of the sources, and of what is generated from them.
 const TREE: &[Check] = &[
-    Check { name: "format", seconds: 10, run: |scene| cargo(scene, &["fmt", "--all", "--check"]) },
-    Check {
-        name: "clippy",
-        seconds: 150,
-        run: |scene| cargo(scene, &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]),
-    },
-    Check { name: "wasm", seconds: 30, run: wasm },
-    Check { name: "rust-version", seconds: 5, run: rust_version },
-    Check {
-        name: "licences",
-        seconds: 5,
-        run: |scene| dependencies::licences(&scene.root)?.verdict().map(Verdict::Pass),
-    },
-    Check {
-        name: "one-build",
-        seconds: 5,
-        run: |scene| dependencies::one_build(&scene.root)?.verdict().map(Verdict::Pass),
-    },
-    Check { name: "advisories", seconds: 20, run: |scene| dependencies::advisories(&scene.root) },
-    Check { name: "fuzz", seconds: 60, run: |scene| fuzz::check(&scene.root) },
-    Check {
-        name: "rust-files",
-        seconds: 5,
-        run: |scene| layout::rust_files(&scene.root)?.verdict().map(Verdict::Pass),
-    },
-    Check { name: "voice", seconds: 5, run: |scene| voice::check(&scene.root).map(Verdict::Pass) },
-    Check { name: "circles", seconds: 5, run: |scene| circles::check(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check { name: "slugs", seconds: 5, run: slugs },
-    Check { name: "build-dir", seconds: 5, run: |scene| layout::build_dir(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check { name: "guides", seconds: 5, run: |scene| guides::check(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check {
-        name: "named-paths",
-        seconds: 5,
-        run: |scene| layout::named_paths(&scene.root)?.verdict().map(Verdict::Pass),
-    },
-    Check {
-        name: "machine-paths",
-        seconds: 10,
-        run: |scene| layout::machine_paths(&scene.root)?.verdict().map(Verdict::Pass),
-    },
-    Check { name: "ptx", seconds: 150, run: committed_ptx },
-    Check { name: "engine", seconds: 100, run: |scene| engine::check(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check { name: "editor", seconds: 20, run: |scene| editor::check(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check { name: "exercises", seconds: 60, run: exercises },
-    Check { name: "generated", seconds: 90, run: |scene| bless::check(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check { name: "records", seconds: 10, run: |scene| bless::records(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check { name: "headlines", seconds: 1, run: |scene| headlines::check(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check {
-        name: "includes",
-        seconds: 5,
-        run: |scene| includes::check(&scene.root, &scene.root.join("book/src"))?.findings.verdict().map(Verdict::Pass),
-    },
-    Check {
-        name: "cores",
-        seconds: 5,
-        run: |scene| reading::cores(&scene.root, &listed())?.verdict().map(Verdict::Pass),
-    },
-    Check {
-        name: "placed",
-        seconds: 5,
-        run: |scene| reading::placed(&scene.root, &exercise::order(&scene.root)?)?.verdict().map(Verdict::Pass),
-    },
-    Check { name: "listings", seconds: 5, run: |scene| listings::check(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check {
-        name: "translation",
-        seconds: 10,
-        run: |scene| translation::check(&scene.root)?.verdict().map(Verdict::Pass),
-    },
-    Check { name: "terms", seconds: 5, run: |scene| reading::terms(&scene.root)?.verdict().map(Verdict::Pass) },
+    other("format", 10, |scene| cargo(scene, &["fmt", "--all", "--check"])),
+    other("clippy", 150, |scene| {
+        cargo(scene, &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"])
+    }),
+    other("wasm", 30, wasm),
+    other("rust-version", 5, rust_version),
+    tree("licences", 5, dependencies::licences),
+    tree("one-build", 5, dependencies::one_build),
+    other("advisories", 20, |scene| dependencies::advisories(&scene.root)),
+    other("fuzz", 60, |scene| fuzz::check(&scene.root)),
+    tree("rust-files", 5, layout::rust_files),
+    other("voice", 5, |scene| voice::check(&scene.root).map(Verdict::Pass)),
+    tree("circles", 5, circles::check),
+    tree("slugs", 5, slugs),
+    tree("build-dir", 5, layout::build_dir),
+    tree("guides", 5, guides::check),
+    tree("named-paths", 5, layout::named_paths),
+    tree("machine-paths", 10, layout::machine_paths),
+    other("ptx", 150, committed_ptx),
+    tree("engine", 100, engine::check),
+    tree("editor", 20, editor::check),
+    tree("exercises", 60, |root| exercise::check(root, &listed())),
+    tree("generated", 90, bless::check),
+    tree("records", 10, bless::records),
+    tree("headlines", 1, headlines::check),
+    tree("includes", 5, |root| Ok(includes::check(root, &root.join("book/src"))?.findings)),
+    tree("cores", 5, |root| reading::cores(root, &listed())),
+    tree("placed", 5, |root| reading::placed(root, &exercise::order(root)?)),
+    tree("listings", 5, listings::check),
+    tree("translation", 10, translation::check),
+    tree("terms", 5, reading::terms),
 ];
 
 /// Checks of the built book, of which the first builds it.
 const SITE: &[Check] = &[
-    Check {
-        name: "book",
-        seconds: 25,
-        run: |scene| Ok(Verdict::Pass(format!("{} pages", book::build(&scene.root)?.pages))),
-    },
-    Check { name: "links", seconds: 10, run: |scene| links::check(&built_site(scene)?)?.verdict().map(Verdict::Pass) },
-    Check { name: "language", seconds: 40, run: |scene| language::check(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check { name: "pages", seconds: 190, run: pages::check },
-    Check { name: "labs", seconds: 180, run: figures::check },
-    Check { name: "edit", seconds: 40, run: edit::check },
+    other("book", 25, |scene| Ok(Verdict::Pass(format!("{} pages", book::build(&scene.root)?.pages)))),
+    tree("links", 10, |root| links::check(&built_site(root)?)),
+    tree("language", 40, language::check),
+    by_browser("pages", 190, pages::check),
+    by_browser("labs", 180, figures::check),
+    by_browser("edit", 40, edit::check),
 ];
 
 /// Runs the verb. Both lists run at once: the one waits for browsers, the other for the compiler and the simulator.
@@ -195,7 +175,11 @@ impl Check {
     /// Runs the check and prints its line.
     fn run(&'static self, scene: &Scene) -> Ended {
         let start = Instant::now();
-        let verdict = (self.run)(scene);
+        let verdict = match self.work {
+            Work::Tree(work) => work(&scene.root).and_then(Findings::verdict).map(Verdict::Pass),
+            Work::Browser(work) => browser::look(scene, work),
+            Work::Other(work) => work(scene),
+        };
         let seconds = start.elapsed().as_secs_f64();
         let failed = verdict.is_err();
         let (mark, what) = match verdict {
@@ -218,8 +202,7 @@ impl Ended {
 
 /// Runs cargo and shows what it said only if it failed.
 fn cargo(scene: &Scene, args: &[&str]) -> Result<Verdict> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo).args(args).current_dir(&scene.root).output().context("cannot run cargo")?;
+    let output = workspace::cargo(&scene.root).args(args).output().context("cannot run cargo")?;
     if output.status.success() {
         return Ok(Verdict::Pass(String::new()));
     }
@@ -229,14 +212,10 @@ fn cargo(scene: &Scene, args: &[&str]) -> Result<Verdict> {
 
 /// Builds the libraries that a browser could run for one, with nothing of a host.
 fn wasm(scene: &Scene) -> Result<Verdict> {
-    const TARGET: &str = "wasm32-unknown-unknown";
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc).args(["--print", "target-libdir", "--target", TARGET]).output();
-    let folder = PathBuf::from(String::from_utf8_lossy(&output.context("cannot run rustc")?.stdout).trim());
-    if !folder.is_dir() {
-        return Ok(Verdict::Skip(format!("no {TARGET} on this machine: `rustup target add {TARGET}`")));
+    if let Some(why) = engine::lacks_target()? {
+        return Ok(Verdict::Skip(why));
     }
-    cargo(scene, &["check", "--quiet", "-p", "simt", "--no-default-features", "--lib", "--target", TARGET])
+    cargo(scene, &["check", "--quiet", "-p", "simt", "--no-default-features", "--lib", "--target", engine::TARGET])
 }
 
 /// The oldest Rust that the workspace declares is what CI builds with, and what readers read.
@@ -244,15 +223,10 @@ fn rust_version(scene: &Scene) -> Result<Verdict> {
     let declared = env!("CARGO_PKG_RUST_VERSION");
     let setup = "book/src/setup.md";
     let promise = format!("Rust ({declared} or newer)");
-    if !std::fs::read_to_string(scene.root.join(setup))
-        .with_context(|| format!("cannot read `{setup}`"))?
-        .contains(&promise)
-    {
+    if !workspace::read(&scene.root, setup)?.contains(&promise) {
         bail!("{setup}: does not say `{promise}`, which is what Cargo.toml declares");
     }
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc).arg("--version").output().context("cannot run rustc")?;
-    let here = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let here = engine::rustc(&["--version"])?;
     match (here.starts_with(&format!("rustc {declared}.")), scene.is_ci) {
         (true, _) => Ok(Verdict::Pass(here)),
         (false, true) => bail!("CI builds with {here}, and Cargo.toml declares Rust {declared}: nothing proves that"),
@@ -268,15 +242,10 @@ fn listed() -> Vec<&'static str> {
 /// Kernels of the library that no program of a chapter launches yet.
 const WITHOUT_A_LESSON: [&str; 1] = ["ch13-rows"];
 
-fn slugs(scene: &Scene) -> Result<Verdict> {
+fn slugs(root: &Path) -> Result<Findings> {
     let variants = lessons().into_iter().flat_map(|lesson| lesson.variants);
     let more_kernels = variants.filter_map(|variant| variant.kernels).chain(WITHOUT_A_LESSON);
-    let more_kernels: Vec<&str> = more_kernels.collect();
-    layout::slugs(&scene.root, &listed(), &more_kernels)?.verdict().map(Verdict::Pass)
-}
-
-fn exercises(scene: &Scene) -> Result<Verdict> {
-    exercise::check(&scene.root, &listed())?.verdict().map(Verdict::Pass)
+    layout::slugs(root, &listed(), &more_kernels.collect::<Vec<_>>())
 }
 
 /// Recompiles where the pinned compiler is installed, in CI what has changed and a share of the rest; else the stamps must do, except in
@@ -294,8 +263,8 @@ fn committed_ptx(scene: &Scene) -> Result<Verdict> {
 }
 
 /// The site that the book check built. A site that another run built may not be this book's.
-fn built_site(scene: &Scene) -> Result<PathBuf> {
-    let dir = scene.root.join(BUILD_DIR);
+fn built_site(root: &Path) -> Result<PathBuf> {
+    let dir = root.join(BUILD_DIR);
     if !dir.join("index.html").is_file() {
         bail!("there is no built book: run `cargo course book`");
     }

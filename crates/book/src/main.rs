@@ -5,6 +5,14 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+/// A regular expression that is made when it is first used.
+macro_rules! pattern {
+    ($name:ident, $text:expr) => {
+        static $name: std::sync::LazyLock<regex::Regex> =
+            std::sync::LazyLock::new(|| regex::Regex::new($text).expect("a fixed pattern"));
+    };
+}
+
 mod book;
 mod editor;
 mod engine;
@@ -12,6 +20,14 @@ mod figures;
 mod gate;
 mod packed;
 mod stills;
+
+/// A folder with these files, for a test.
+#[cfg(test)]
+fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    files.iter().for_each(|(name, text)| lab::record::write(&dir.path().join(name), text).unwrap());
+    dir
+}
 
 /// Builds the book of the reduction course, and checks the whole.
 #[derive(Parser)]

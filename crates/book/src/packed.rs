@@ -66,9 +66,8 @@ mod tests {
         let inner = packed(b"inner", NonZeroU64::MIN).unwrap();
         let outer =
             packed(format!(r#"{{"answer":"{inner}","name":"no packing"}}"#).as_bytes(), NonZeroU64::MIN).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("a.js"), format!("// A\nlab.data(\"a\", \"{outer}\");\n")).unwrap();
-        std::fs::write(folder.path().join("b.js"), "lab.data(\"b\", \"broken\");\n").unwrap();
+        let whole = format!("// A\nlab.data(\"a\", \"{outer}\");\n");
+        let folder = crate::tree(&[("a.js", &whole), ("b.js", "lab.data(\"b\", \"broken\");\n")]);
         let known = Known::read(folder.path()).unwrap();
         assert_eq!(known.0.len(), 2);
         assert_eq!(known.0[&b"inner"[..]], inner);

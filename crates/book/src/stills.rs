@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, anyhow, ensure};
 use rquickjs::convert::List;
 use rquickjs::{CatchResultExt, Context, Ctx, Exception, Function, Runtime, TypedArray};
 
-use course::{residency, rows};
+use course::{residency, rows, workspace};
 use device::KernelSource;
 
 use crate::figures;
@@ -78,8 +78,8 @@ pub fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     let drawn = evaluate(root, "reductionLab.stills()", "a still figure")?;
     let drawn: Vec<(String, String)> = serde_json::from_str(&drawn)?;
     let alone = drawn.iter().find(|(name, _)| name == ALONE).with_context(|| format!("no figure `{ALONE}`"))?;
-    let colours = std::fs::read_to_string(root.join(COLOURS)).with_context(|| format!("cannot read `{COLOURS}`"))?;
-    let alone = (root.join(FOLDER).join(format!("{ALONE}.svg")), by_itself(&alone.1, &colours)?);
+    let alone = by_itself(&alone.1, &workspace::read(root, COLOURS)?)?;
+    let alone = (root.join(FOLDER).join(format!("{ALONE}.svg")), alone);
     for (name, text) in &drawn {
         ensure!(text.len() <= BYTES_MAX, "{FOLDER}/{name}.md: {} bytes are too many: at most {BYTES_MAX}", text.len());
         ensure!(!text.contains("\n\n"), "{FOLDER}/{name}.md: an empty line ends it in a page");
@@ -100,7 +100,7 @@ impl Scripts {
         let scripts = Scripts { context: Context::full(&Runtime::new()?)?, trouble: Rc::default() };
         scripts.context.with(|ctx| give(&ctx, root, &scripts.trouble))?;
         let run = |name: String| -> Result<()> {
-            let text = std::fs::read_to_string(root.join(&name)).with_context(|| format!("cannot read `{name}`"))?;
+            let text = workspace::read(root, &name)?;
             scripts.text(&format!("{text}\n;\"\""), &name).map(drop)
         };
         run("crates/book/src/stills/start.js".to_owned())?;
@@ -164,10 +164,7 @@ fn give(ctx: &Ctx<'_>, root: &Path, trouble: &Rc<RefCell<Option<anyhow::Error>>>
         data.map_err(|error| no(&ctx, error))
     };
     let (here, no) = (root.to_path_buf(), refuse.clone());
-    let read = move |ctx: Ctx<'_>, name: String| {
-        let text = std::fs::read_to_string(here.join(&name)).with_context(|| format!("cannot read `{name}`"));
-        text.map_err(|error| no(&ctx, error))
-    };
+    let read = move |ctx: Ctx<'_>, name: String| workspace::read(&here, name).map_err(|error| no(&ctx, error));
     let (here, no) = (root.to_path_buf(), refuse.clone());
     let resident = move |ctx: Ctx<'_>, file: String, kernel: String, block: u32| {
         let source = KernelSource::in_root(&here, &file).read_cu();
@@ -212,7 +209,7 @@ mod ideas;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use course::{share, workspace};
+    use course::share;
 
     #[test]
     fn every_lab_has_its_picture_and_every_figure_its_page() {

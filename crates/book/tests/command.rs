@@ -10,7 +10,7 @@ fn book(args: &[&str]) -> Output {
     std::fs::create_dir_all(dir.path().join("crates/book")).unwrap();
     std::fs::write(dir.path().join("book.toml"), "[book]\n").unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_book"));
-    command.args(args).env("CARGO_MANIFEST_DIR", dir.path().join("crates/book")).output().unwrap()
+    command.args(args).env("CARGO_MANIFEST_DIR", dir.path().join("crates/book")).stdin(Stdio::null()).output().unwrap()
 }
 
 fn stderr(output: &Output) -> String {
@@ -108,12 +108,7 @@ fn an_idle_server_takes_less_than_a_hundredth_of_a_core() {
 
 #[test]
 fn a_text_of_a_page_is_compiled_or_the_way_to_a_compiler_is_shown() {
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::create_dir_all(dir.path().join("crates/book")).unwrap();
-    std::fs::write(dir.path().join("book.toml"), "[book]\n").unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_book"));
-    command.arg("compile-for-page").env("CARGO_MANIFEST_DIR", dir.path().join("crates/book"));
-    let output = command.stdin(std::process::Stdio::null()).output().unwrap();
+    let output = book(&["compile-for-page"]);
     let answer = String::from_utf8_lossy(&output.stdout);
     // An empty text has PTX without a kernel, where some other place of this machine has a compiler.
     assert!(answer.contains("cargo course setup") || answer.contains(".version"), "{answer} {}", stderr(&output));

@@ -109,29 +109,14 @@ fn generate_for(root: &Path, mode: Mode, is_chosen: impl Fn(&str) -> bool) -> Re
         Work { included: included(root)?, ..Work::new(root, mode, "records of the simulator and generated files") };
     let folder = root.join(GENERATED);
     work.chapters(&folder, &is_chosen)?;
-    for (slug, contents) in exercise::fragments(root)? {
-        work.file(folder.join(slug).join("exercises.md"), &contents);
-    }
-    for (slug, contents) in exercise::quizzes(root)? {
-        work.file(folder.join(slug).join("quiz.md"), &contents);
-    }
-    for (name, contents) in results::fragments(root)? {
-        work.file(folder.join(results::FOLDER).join(name), &contents);
-    }
-    for (name, contents) in results::contests(root).context("cannot write up a contest")? {
-        work.file(folder.join(name), &contents);
-    }
-    for (name, contents) in report::library(root).context("cannot write up the library")? {
-        work.file(folder.join("library").join(name), &contents);
-    }
-    for (name, contents) in launch::fragments(root)? {
-        work.file(folder.join(name), &contents);
-    }
-    work.file(folder.join("faults.md"), &faults::appendix());
-    work.file(folder.join("faults-sheet.md"), &faults::sheet());
-    for (name, contents) in instructions::fragments(root)? {
-        work.file(folder.join(name), &contents);
-    }
+    work.files(&folder, exercise::fragments(root)?.into_iter().map(|(slug, text)| (slug + "/exercises.md", text)));
+    work.files(&folder, exercise::quizzes(root)?.into_iter().map(|(slug, text)| (slug + "/quiz.md", text)));
+    work.files(&folder.join(results::FOLDER), results::fragments(root)?);
+    work.files(&folder, results::contests(root).context("cannot write up a contest")?);
+    work.files(&folder.join("library"), report::library(root).context("cannot write up the library")?);
+    work.files(&folder, launch::fragments(root)?);
+    work.files(&folder, [("faults.md", faults::appendix()), ("faults-sheet.md", faults::sheet())]);
+    work.files(&folder, instructions::fragments(root)?);
     work.sweep(&folder)?;
     Ok(work.findings)
 }
@@ -201,16 +186,14 @@ impl<'a> Work<'a> {
         }
         for (lesson, runs) in ran {
             let parts = report::page::fragments(lesson, self.root, &runs);
-            for (name, contents) in parts.with_context(|| format!("cannot write up {}", lesson.slug))? {
-                self.file(folder.join(lesson.slug).join(name), &contents);
-            }
+            let parts = parts.with_context(|| format!("cannot write up {}", lesson.slug))?;
+            self.files(&folder.join(lesson.slug), parts);
         }
         if is_chosen(OVER_DEVICES) {
             let over = over_devices::runs()?;
             self.file(lab::record::path(self.root, OVER_DEVICES, SIM), &report::all_reduce_record(&over));
-            for (name, contents) in report::all_reduce(self.root, &over).context("cannot write up the all-reduce")? {
-                self.file(folder.join(OVER_DEVICES).join(&name), &contents);
-            }
+            let parts = report::all_reduce(self.root, &over).context("cannot write up the all-reduce")?;
+            self.files(&folder.join(OVER_DEVICES), parts);
         }
         Ok(())
     }
@@ -223,6 +206,11 @@ impl<'a> Work<'a> {
         self.findings.problems.extend(is_missing.then(what));
         self.known.extend(workspace::walk(folder)?);
         Ok(())
+    }
+
+    /// Files of a folder, name and text.
+    fn files(&mut self, folder: &Path, files: impl IntoIterator<Item = (impl AsRef<Path>, String)>) {
+        files.into_iter().for_each(|(name, contents)| self.file(folder.join(name), &contents));
     }
 
     fn file(&mut self, path: PathBuf, contents: &str) {
@@ -313,10 +301,7 @@ mod tests {
     fn a_chapter_that_is_not_run_has_its_record_and_keeps_its_files() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join(GENERATED);
-        let put = |path: PathBuf| {
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, "kept\n").unwrap();
-        };
+        let put = |path: PathBuf| lab::record::write(&path, "kept\n").unwrap();
         put(folder.join("ch01-a/table.md"));
         let mut work = Work::new(dir.path(), Mode::Check, "files");
         work.left("ch01-a", &folder.join("ch01-a")).unwrap();
@@ -343,11 +328,7 @@ mod tests {
     #[test]
     fn facts_that_nothing_includes_are_left_out() {
         let dir = tempfile::tempdir().unwrap();
-        let put = |name: &str, text: &str| {
-            let path = dir.path().join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        };
+        let put = |name: &str, text: &str| lab::record::write(&dir.path().join(name), text).unwrap();
         put(
             "book/src/ch01-a.md",
             "{{#include generated/ch01-a/facts.md:a-n}} and {{#include generated/ch01-a/facts.md:b_n}}\n",

@@ -120,12 +120,17 @@ fn say(text: impl fmt::Display) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
+/// Root of the checkout that this program runs in, its exercises, and the reader's progress.
+fn checkout() -> Result<(PathBuf, Vec<Item>, Progress)> {
+    let root = workspace::root()?;
+    let (items, progress) = (catalogue::load(&root)?, Progress::load(&root)?);
+    Ok((root, items, progress))
+}
+
 /// `cargo course exercise`: takes an answer or judges the reader's copy, status 0 for solved and 1 for not yet, or lists
 /// exercises.
 pub fn run(options: &Options) -> Result<ExitCode> {
-    let root = workspace::root()?;
-    let items = catalogue::load(&root)?;
-    let progress = Progress::load(&root)?;
+    let (root, items, progress) = checkout()?;
     let all: Vec<&Item> = items.iter().collect();
     let Some(id) = &options.id else {
         say(list(&all, &progress));
@@ -183,9 +188,7 @@ fn answer_once(root: &Path, item: &Item, given: Option<&str>) -> Result<bool> {
 
 /// `cargo course watch`: judges again whenever a copy is saved, asks what is to be answered, and goes on by itself.
 pub fn watch(options: &WatchOptions) -> Result<ExitCode> {
-    let root = workspace::root()?;
-    let items = catalogue::load(&root)?;
-    let progress = Progress::load(&root)?;
+    let (root, items, progress) = checkout()?;
     let chosen = match options.id.as_deref().map(|id| find(&items, &progress, id)).transpose()? {
         Some(Found::One(item)) => Some(item),
         Some(Found::Chapter(of_chapter)) => {
@@ -199,9 +202,7 @@ pub fn watch(options: &WatchOptions) -> Result<ExitCode> {
 
 /// `cargo course hint`: the next hint, or all of them.
 pub fn hint(options: &HintOptions) -> Result<ExitCode> {
-    let root = workspace::root()?;
-    let items = catalogue::load(&root)?;
-    let mut progress = Progress::load(&root)?;
+    let (root, items, mut progress) = checkout()?;
     let item = one(&items, &progress, &options.id)?;
     let (read, count) = (progress.of(item.id()).hints, item.hints().len());
     // The last one stays on show when there is no further one.
@@ -228,9 +229,7 @@ pub fn hint(options: &HintOptions) -> Result<ExitCode> {
 
 /// `cargo course reset`: the starter again, with the reader's work kept beside it; a question is open again.
 pub fn reset(options: &ResetOptions) -> Result<ExitCode> {
-    let root = workspace::root()?;
-    let items = catalogue::load(&root)?;
-    let mut progress = Progress::load(&root)?;
+    let (root, items, mut progress) = checkout()?;
     let item = one(&items, &progress, &options.id)?;
     let Some(exercise) = item.written() else {
         progress.forget(item.id());
@@ -247,9 +246,7 @@ pub fn reset(options: &ResetOptions) -> Result<ExitCode> {
 
 /// `cargo course progress`: what was tried and solved, and how many hints it took.
 pub fn progress() -> Result<ExitCode> {
-    let root = workspace::root()?;
-    let items = catalogue::load(&root)?;
-    let progress = Progress::load(&root)?;
+    let (_, items, progress) = checkout()?;
     say(format_args!("  {:<22} {:<8} {:<8} {:<14} {:>5}  {:>8}", "exercise", "chapter", "kind", "", "tries", "hints"));
     for item in &items {
         let entry = progress.of(item.id());
@@ -322,7 +319,8 @@ fn find<'e>(items: &'e [Item], progress: &Progress, id: &str) -> Result<Found<'e
     if !of_chapter.is_empty() {
         return Ok(Found::Chapter(of_chapter));
     }
-    let chapters: Vec<&str> = unique(items.iter().map(Item::chapter_number));
+    let mut chapters: Vec<&str> = items.iter().map(Item::chapter_number).collect();
+    chapters.dedup();
     let there = format!("`cargo course exercise` lists all, and with a chapter its own: {}", chapters.join(", "));
     Err(BadUsage(format!("no exercise `{id}`: {there}")).into())
 }
@@ -337,17 +335,6 @@ fn one<'e>(items: &'e [Item], progress: &Progress, id: &str) -> Result<&'e Item>
         }
         Found::Nothing => Err(BadUsage("every exercise is solved: name one".to_owned()).into()),
     }
-}
-
-/// Each once, in their order.
-fn unique<'e>(names: impl Iterator<Item = &'e str>) -> Vec<&'e str> {
-    let mut unique: Vec<&str> = Vec::new();
-    for name in names {
-        if !unique.contains(&name) {
-            unique.push(name);
-        }
-    }
-    unique
 }
 
 fn mark(entry: &progress::Entry) -> char {
@@ -435,10 +422,7 @@ fn try_once(root: &Path, exercise: &Exercise) -> Result<bool> {
 fn verdict_on(exercise: &Exercise, name: &str, compiled: Compiled) -> Result<Verdict> {
     match compiled {
         Compiled::Ptx(ptx, warnings) => Ok(Verdict { warnings, ..judge::judge(exercise, name, &ptx)? }),
-        Compiled::Refused(why) => {
-            let failure = Some(Failure::NoKernel(why));
-            Ok(Verdict { stages: Vec::new(), failure, warnings: String::new() })
-        }
+        Compiled::Refused(why) => Ok(Verdict { failure: Some(Failure::NoKernel(why)), ..Verdict::default() }),
     }
 }
 

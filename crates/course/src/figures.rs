@@ -310,15 +310,13 @@ fn opened(chapter: &Chapter, opening: &Opening, entries: Vec<Entry<'_>>, root: &
     // Whole, and what of them is shown.
     let (mut texts, mut files) = (BTreeMap::new(), serde_json::Map::new());
     let mut variants = Vec::new();
-    let mut first = None;
+    let mut first = 0;
     for Entry { name: shown, variant, ty, op, cases } in entries {
         let slug = variant.kernels.unwrap_or(chapter.slug);
         if shown == opening.variant {
-            first = cases
-                .iter()
-                .position(|case| (case.n, case.block, case.grid) == (opening.n, opening.block, opening.grid));
-            let at = first.with_context(|| format!("{}: the lab's opening is no case that it has", chapter.slug))?;
-            first = Some(at);
+            let is_opened = |case: &Case| (case.n, case.block, case.grid) == (opening.n, opening.block, opening.grid);
+            let at = cases.iter().position(is_opened);
+            first = at.with_context(|| format!("{}: the lab's opening is no case that it has", chapter.slug))?;
         }
         let kernels: BTreeSet<&str> =
             cases.iter().flat_map(|case| &case.plan.passes).map(|pass| pass.kernel.as_str()).collect();
@@ -348,7 +346,7 @@ fn opened(chapter: &Chapter, opening: &Opening, entries: Vec<Entry<'_>>, root: &
     }
     let variant =
         variants.iter().find(|variant| variant["name"] == opening.variant).context("the opening's variant")?;
-    let request = request(&variant["ptx"], &variant["cases"][first.unwrap_or(0)], opening.schedule);
+    let request = request(&variant["ptx"], &variant["cases"][first], opening.schedule);
     let mut data = json!({
         "slug": opening.slug, "files": files, "variants": variants,
         "opening": { "variant": opening.variant, "n": opening.n, "block": opening.block, "grid": opening.grid,

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use lab::kernels::DAGGER;
 
 use crate::findings::Findings;
 use crate::lessons::slugs;
+use crate::workspace;
 
 /// Fails where one of them includes a figure that is marked as older than its kernel. A chapter leads with what stands before its
 /// first section, and with the summary of its contest, which is `clock.md`.
@@ -15,23 +16,17 @@ pub fn check(root: &Path) -> Result<Findings> {
     let pages = slugs().map(|slug| format!("book/src/{slug}.md"));
     let whole = ["README.md", "README.zh-CN.md", "book/src/introduction.md"].map(str::to_owned);
     for page in whole.into_iter().chain(pages) {
-        let text = read(root, &page)?;
+        let text = workspace::read(root, &page)?;
         let is_lesson = page.starts_with("book/src/ch");
         let lead = if is_lesson { text.find("\n## ").unwrap_or(text.len()) } else { text.len() };
         for (_, part) in generated(&text).filter(|(at, part)| *at < lead || part.ends_with("/clock.md")) {
             findings.examined += 1;
-            if included(root, part)?.contains(DAGGER) {
-                findings
-                    .problems
-                    .push(format!("{page}: leads with {part}, measured before its kernel changed: measure again"));
-            }
+            let is_old = included(root, part)?.contains(DAGGER);
+            let problem = || format!("{page}: leads with {part}, measured before its kernel changed: measure again");
+            findings.problems.extend(is_old.then(problem));
         }
     }
     Ok(findings)
-}
-
-fn read(root: &Path, name: &str) -> Result<String> {
-    std::fs::read_to_string(root.join(name)).with_context(|| format!("cannot read `{name}`"))
 }
 
 /// Generated files that a text includes or links to, with the anchor: `generated/results/facts.md:source`.
@@ -44,7 +39,7 @@ fn generated(text: &str) -> impl Iterator<Item = (usize, &str)> {
 /// The text of a generated file, or of its part behind an anchor.
 fn included(root: &Path, part: &str) -> Result<String> {
     let (file, anchor) = part.split_once(':').unwrap_or((part, ""));
-    let text = read(root, &format!("book/src/{file}"))?;
+    let text = workspace::read(root, format!("book/src/{file}"))?;
     if anchor.is_empty() {
         return Ok(text);
     }

@@ -25,10 +25,7 @@ pub fn fragments(root: &Path) -> Result<Vec<(&'static str, String)>> {
 }
 
 fn read(root: &Path, name: &str) -> Result<Value> {
-    let path = root.join(name);
-    let text =
-        std::fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", workspace::name(root, &path)))?;
-    serde_json::from_str(&text).with_context(|| format!("{name} is no JSON"))
+    serde_json::from_str(&workspace::read(root, name)?).with_context(|| format!("{name} is no JSON"))
 }
 
 fn words<'v>(value: &'v Value, key: &str) -> Result<&'v str> {

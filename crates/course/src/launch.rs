@@ -63,16 +63,21 @@ pub fn fragments(root: &Path) -> Result<Vec<(String, String)>> {
         let (cu, ptx) = (format!("{name}.cu"), root.join("book/src/first-kernel").join(name).with_extension("ptx"));
         let text = std::fs::read_to_string(&ptx).with_context(|| format!("cannot read `{}`", ptx.display()))?;
         let words = ["simt", "run", &cu].into_iter().chain(options.split(' '));
-        let Command::Run(request) = CommandLine::try_parse_from(words)?.command else { bail!("{name}: no run") };
-        let program = Program::load(&cu, &text)?;
-        let mut out = Vec::new();
-        let entry = |name: &str| entry(&program, "", name);
-        let (status, written) = simt::command::run_program(&request, &program, &entry, &mut out)?;
-        written?;
+        let (status, printed) = ran(words, &Program::load(&cu, &text)?, "")?;
         ensure!(status == expected, "{cu}: `cargo course run` ends with {status}, and the page says {expected}");
-        Ok((format!("first-kernel/{name}.txt"), for_page(&String::from_utf8(out)?)))
+        Ok((format!("first-kernel/{name}.txt"), for_page(&printed)))
     };
     SHOWN.into_iter().map(of).collect()
+}
+
+/// Status and output of `simt run` with these words, for a program with this source.
+fn ran<'w>(words: impl Iterator<Item = &'w str>, program: &Program, text: &str) -> Result<(u8, String)> {
+    let Command::Run(request) = CommandLine::try_parse_from(words)?.command else { bail!("no run") };
+    let mut out = Vec::new();
+    let (status, written) =
+        simt::command::run_program(&request, program, &|name| entry(program, text, name), &mut out)?;
+    written?;
+    Ok((status, String::from_utf8(out)?))
 }
 
 /// Most columns of a listing that a page shows without cutting it.
@@ -267,16 +272,7 @@ mod tests {
             let args = [format!("in=i32[{n}]:{init}"), format!("n=u32:{n}")];
             let words = ["simt", "run", "two_largest.cu", "--kernel", "two_largest", "--grid", "4", "--block", "256"];
             let arguments = ["--arg", &args[0], "out=i32[2]:zero", &args[1], "state=u64[16]:zero", "--print", "out"];
-            let Command::Run(request) =
-                CommandLine::try_parse_from(words.into_iter().chain(arguments)).unwrap().command
-            else {
-                panic!("no run")
-            };
-            let mut out = Vec::new();
-            let entry = |name: &str| entry(&program, &text, name);
-            let (status, written) = simt::command::run_program(&request, &program, &entry, &mut out).unwrap();
-            written.unwrap();
-            let printed = String::from_utf8(out).unwrap();
+            let (status, printed) = ran(words.into_iter().chain(arguments), &program, &text).unwrap();
             assert_eq!(status, 0, "{printed}");
             assert!(printed.contains(&format!("out = {expected}")), "n = {n}: {printed}");
         }

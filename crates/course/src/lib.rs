@@ -3,6 +3,7 @@
 
 pub mod bless;
 pub mod chromium;
+mod cores;
 pub mod doctor;
 pub mod ensure;
 pub mod exercise;

@@ -5,7 +5,7 @@
 //! `book`, `engine`, `editor` and `gate` are a program of their own, so that no other verb waits until mdBook is built.
 
 use std::ffi::OsString;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
@@ -92,9 +92,8 @@ fn main() -> ExitCode {
 
 /// Runs a verb of the package `book`, which cargo builds first if it must. Its status is this program's.
 fn with_book(verb: &str, passed: &Passed) -> Result<ExitCode> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["run", "--package", "book", "--", verb]).args(&passed.words).current_dir(workspace::root()?);
+    let mut command = workspace::cargo(&workspace::root()?);
+    command.args(["run", "--package", "book", "--", verb]).args(&passed.words);
     let status = command.status().with_context(|| format!("cannot run `cargo run --package book -- {verb}`"))?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))

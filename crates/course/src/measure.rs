@@ -2,6 +2,7 @@
 //! on this GPU, in one run and by one clock, tries the last kernel between others, and writes it all to one file. A failure is
 //! reported at the end, and costs nothing else: the file is written again after every size.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -51,8 +52,8 @@ pub struct Options {
     /// Parts to measure: how long single steps take when the next one waits for them (latencies), the last kernel between a
     /// producer and a consumer, and on two streams (proofs), every chapter's kernels, their contest and sweeps (times), or a
     /// chapter's own contest by its name, as chapters/*/contest.json has it (operators, rows, …)
-    #[arg(long, value_delimiter = ',', default_values = ["latencies", "proofs", "times"], value_parser = parse_part)]
-    parts: Vec<Part>,
+    #[arg(long, value_delimiter = ',', default_values = PARTS)]
+    parts: Vec<String>,
     /// Output of scripts/torch_sum.py or another of scripts/torch_*.py on this GPU, to be written into the same file
     #[arg(long, value_name = "FILE.json")]
     torch: Option<PathBuf>,
@@ -67,7 +68,7 @@ pub struct Options {
     ops: Vec<lab::Op>,
     /// Sizes, as logarithms: from 2^10 to 2^30 elements
     #[arg(long, value_name = "FIRST..LAST", default_value = "10..30", value_parser = parse_sizes)]
-    sizes: Sizes,
+    sizes: RangeInclusive<u32>,
     /// These chapters alone, by slug
     #[arg(long, value_delimiter = ',')]
     chapters: Vec<String>,
@@ -79,25 +80,12 @@ pub struct Options {
     seconds: Option<u64>,
 }
 
-/// A part of the measurement.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
-    /// Time of single steps when the next one waits for them
-    Latencies,
-    /// The last kernel between a producer and a consumer, and on two streams
-    Proofs,
-    /// The contests, every chapter's kernels, and sweeps
-    Times,
-    /// A chapter's own contest, by its name
-    Contest(String),
-}
-
-/// Logarithms of sizes, both ends included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Sizes {
-    first: u32,
-    last: u32,
-}
+/// Parts that are no chapter's own contest: single steps, the last kernel between others, and contests, kernels and sweeps of all
+/// chapters.
+const PARTS: [&str; 3] = [LATENCIES, PROOFS, TIMES];
+const LATENCIES: &str = "latencies";
+const PROOFS: &str = "proofs";
+const TIMES: &str = "times";
 
 /// Largest size of a quick run, as a logarithm, and the step between its sizes.
 const QUICK: (u32, usize) = (26, 4);
@@ -106,6 +94,11 @@ const QUICK: (u32, usize) = (26, 4);
 const TYPES_OF_SUMS: [Type; 3] = [Type::I32, Type::F32, Type::F64];
 
 impl Options {
+    /// Returns whether a part is measured.
+    fn has(&self, part: &str) -> bool {
+        self.parts.iter().any(|asked| asked == part)
+    }
+
     /// Types in which the chapters' sums are measured.
     fn types_of_sums(&self) -> &[Type] {
         if self.types.is_empty() { &TYPES_OF_SUMS } else { &self.types }
@@ -118,12 +111,12 @@ impl Options {
 
     /// Elements, ascending: the powers of two, and between the ends of the course's table those drawn at random.
     fn sizes(&self) -> Vec<u64> {
-        let (last, step) = if self.quick { (self.sizes.last.min(QUICK.0), QUICK.1) } else { (self.sizes.last, 1) };
-        let last = last.max(self.sizes.first);
-        let mut sizes: Vec<u64> = (self.sizes.first..=last).step_by(step).map(|lg| 1 << lg).collect();
+        let (first, last) = self.sizes.clone().into_inner();
+        let (last, step) = if self.quick { (last.min(QUICK.0).max(first), QUICK.1) } else { (last, 1) };
+        let mut sizes: Vec<u64> = (first..=last).step_by(step).map(|lg| 1 << lg).collect();
         if !self.quick && LOGS.contains(&last) {
             let drawn = random_sizes().into_iter().chain(round_sizes());
-            sizes.extend(drawn.filter(|n| (1 << self.sizes.first..1 << last).contains(n)));
+            sizes.extend(drawn.filter(|n| (1 << first..1 << last).contains(n)));
         }
         sizes.sort_unstable();
         sizes.dedup();
@@ -131,21 +124,12 @@ impl Options {
     }
 }
 
-fn parse_part(text: &str) -> std::result::Result<Part, std::convert::Infallible> {
-    Ok(match text {
-        "latencies" => Part::Latencies,
-        "proofs" => Part::Proofs,
-        "times" => Part::Times,
-        name => Part::Contest(name.to_owned()),
-    })
-}
-
 /// `10..30`, or `24` for one size.
-fn parse_sizes(text: &str) -> std::result::Result<Sizes, String> {
+fn parse_sizes(text: &str) -> std::result::Result<RangeInclusive<u32>, String> {
     let (first, last) = text.split_once("..").unwrap_or((text, text));
     let lg = |word: &str| word.trim_start_matches('=').parse::<u32>().ok().filter(|lg| (4..=30).contains(lg));
     match (lg(first), lg(last)) {
-        (Some(first), Some(last)) if first <= last => Ok(Sizes { first, last }),
+        (Some(first), Some(last)) if first <= last => Ok(first..=last),
         _ => Err("expected two logarithms from 4 to 30, the smaller one first, such as 10..30".to_owned()),
     }
 }
@@ -276,9 +260,9 @@ mod tests {
 
     #[test]
     fn sizes_are_two_logarithms() {
-        assert_eq!(parse_sizes("10..30"), Ok(Sizes { first: 10, last: 30 }));
-        assert_eq!(parse_sizes("10..=12"), Ok(Sizes { first: 10, last: 12 }));
-        assert_eq!(parse_sizes("24"), Ok(Sizes { first: 24, last: 24 }));
+        assert_eq!(parse_sizes("10..30"), Ok(10..=30));
+        assert_eq!(parse_sizes("10..=12"), Ok(10..=12));
+        assert_eq!(parse_sizes("24"), Ok(24..=24));
         for wrong in ["", "30..10", "10..31", "3..5", "a..b", "10..", "10,20"] {
             assert!(parse_sizes(wrong).is_err(), "{wrong}");
         }

@@ -3,6 +3,7 @@
 use lab::Result;
 use lab::session::built_root;
 use report::ncu;
+use serde_json::{Value, json};
 
 use crate::lessons::lessons;
 
@@ -28,18 +29,20 @@ fn the_simulator_counts_what_the_profiler_read() {
     assert!(launches > 0, "no launch was profiled");
 }
 
+/// A profile of one launch.
+fn profile(case: Value) -> ncu::NcuRecord {
+    let profile = json!({ "device": "a test", "driver": "1", "date": "2026-01-01", "cases": [case] });
+    serde_json::from_value(profile).expect("the form of a profile")
+}
+
 #[test]
 fn profiled_counts_are_compared() -> Result<()> {
     // One block loads from shared memory in 14 wavefronts; its warps, and more so those of 200 blocks, take passes from each other.
-    let profiled = |blocks: u32, wavefronts: u32, conflicts: u32| -> ncu::NcuRecord {
-        let n = 512 * blocks;
-        let text = format!(
-            r#"{{"device": "a test", "driver": "1", "date": "2026-01-01", "cases": [{{"kernel": "unroll_shuffle_i32",
-            "grid": {blocks}, "block": [256, 1, 1], "n": {n}, "metrics": {{"sm__cycles_active.avg": 3.5,
-            "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum": {wavefronts},
-            "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum": {conflicts}}}}}]}}"#
-        );
-        serde_json::from_str(&text).expect("the form of a profile")
+    let profiled = |blocks: u32, wavefronts: u32, conflicts: u32| {
+        profile(json!({ "kernel": "unroll_shuffle_i32", "grid": blocks, "block": [256, 1, 1], "n": 512 * blocks,
+            "metrics": { "sm__cycles_active.avg": 3.5,
+                "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum": wavefronts,
+                "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum": conflicts } }))
     };
     let compare = |record| ncu::compare(&ch05_unroll::CHAPTER, &built_root(), &record);
     let same = compare(profiled(1, 14, 0))?;
@@ -60,20 +63,16 @@ fn profiled_counts_are_compared() -> Result<()> {
 #[test]
 fn an_atomic_is_compared_as_what_the_card_makes_of_it() -> Result<()> {
     // Eight blocks with one atomic each, whose result no thread needs: a reduction.
-    let profiled = |reds: u32| -> ncu::NcuRecord {
-        let text = format!(
-            r#"{{"device": "a test", "driver": "1", "date": "2026-01-01", "cases": [{{"kernel": "segmented_atomic_i32",
-            "variant": "segmented_atomic", "type": "i32", "launch": 1, "grid": 8, "block": [256, 1, 1], "n": 4096,
-            "metrics": {{"l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum": 0,
-            "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum": {reds}}}}}]}}"#
-        );
-        serde_json::from_str(&text).expect("the form of a profile")
+    let profiled = |reds: u32| {
+        profile(json!({ "kernel": "segmented_atomic_i32", "variant": "segmented_atomic", "type": "i32", "launch": 1,
+            "grid": 8, "block": [256, 1, 1], "n": 4096,
+            "metrics": { "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum": 0,
+                "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum": reds } }))
     };
-    let same = ncu::compare(&ch07_coarsening::CHAPTER, &built_root(), &profiled(8))?;
+    let (chapter, root) = (&ch07_coarsening::CHAPTER, built_root());
+    let same = ncu::compare(chapter, &root, &profiled(8))?;
     assert_eq!((same.compared, same.differences.len()), (2, 0), "{:?}", same.differences);
-    assert_eq!(ncu::compare(&ch07_coarsening::CHAPTER, &built_root(), &profiled(9))?.differences.len(), 1);
-    assert!(
-        ncu::table(&ch07_coarsening::CHAPTER, &built_root(), &profiled(8))?.contains("reduction sectors | 8 | 8 |")
-    );
+    assert_eq!(ncu::compare(chapter, &root, &profiled(9))?.differences.len(), 1);
+    assert!(ncu::table(chapter, &root, &profiled(8))?.contains("reduction sectors | 8 | 8 |"));
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use device::nvrtc::{Nvrtc, pinned};
 use device::{KernelSource, Stamp, compile_committed, entry_hashes, up_to_date};
 
@@ -148,7 +148,7 @@ fn stamp_problem(root: &Path, kernel: &KernelSource, ptx: &Path) -> Result<Optio
     if !ptx.exists() {
         return Ok(Some(format!("{name}: missing: run `{COMMAND}` and commit the result")));
     }
-    let ptx = std::fs::read_to_string(ptx).with_context(|| format!("cannot read `{name}`"))?;
+    let ptx = workspace::read(root, ptx)?;
     Ok(match Stamp::parse(&ptx) {
         None => Some(format!("{name}: has no stamp: run `{COMMAND}` and commit the result")),
         Some(stamp) if !stamp.is_of(&kernel.read_cu()?) => {
@@ -181,7 +181,7 @@ fn kernels(root: &Path) -> Result<Vec<KernelSource>> {
     let slugs = file_stems(&root.join("kernels"), "cu")?;
     let mut kernels: Vec<KernelSource> = slugs.iter().map(|slug| KernelSource::in_root(root, slug)).collect();
     for folder in side_folders(root) {
-        kernels.extend(file_stems(&folder, "cu")?.iter().map(|name| beside(&folder, name)));
+        kernels.extend(file_stems(&folder, "cu")?.iter().map(|name| workspace::kernel(&folder, name)));
     }
     Ok(kernels)
 }
@@ -217,23 +217,11 @@ fn side_folders(root: &Path) -> Vec<PathBuf> {
     folders.chain([root.join(FIRST)]).filter(|folder| folder.is_dir()).collect()
 }
 
-fn beside(folder: &Path, name: &str) -> KernelSource {
-    let file = |extension: &str| folder.join(format!("{name}.{extension}"));
-    KernelSource { slug: name.to_owned(), cu: file("cu"), ptx: file("ptx") }
-}
-
 /// Names of the files directly in `folder` that end in `.extension`, without it, sorted.
 fn file_stems(folder: &Path, extension: &str) -> Result<Vec<String>> {
-    if !folder.is_dir() {
-        return Ok(Vec::new());
-    }
-    let mut stems = Vec::new();
-    for entry in std::fs::read_dir(folder).with_context(|| format!("cannot list `{}`", folder.display()))? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|found| found == extension) {
-            stems.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
-        }
-    }
+    let end = format!(".{extension}");
+    let names = workspace::names(folder)?;
+    let mut stems: Vec<String> = names.iter().filter_map(|name| Some(name.strip_suffix(&end)?.to_owned())).collect();
     stems.sort();
     Ok(stems)
 }
@@ -247,11 +235,11 @@ mod tests {
     /// A tree with one kernel and PTX that was made from `made_from` by `compiler`.
     fn tree(made_from: &str, compiler: &str) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(dir.path().join("kernels/ptx")).unwrap();
-        std::fs::write(dir.path().join("kernels/ch01-a.cu"), "now\n").unwrap();
+        let put = |name: &str, text: &str| lab::record::write(&dir.path().join(name), text).unwrap();
+        put("kernels/ch01-a.cu", "now\n");
         let options = "--gpu-architecture=compute_80".to_owned();
         let stamp = Stamp::new(made_from, compiler.to_owned(), options, PTX);
-        std::fs::write(dir.path().join("kernels/ptx/ch01-a.ptx"), stamp.write() + PTX).unwrap();
+        put("kernels/ptx/ch01-a.ptx", &(stamp.write() + PTX));
         dir
     }
 

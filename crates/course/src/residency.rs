@@ -9,6 +9,7 @@ use device::card::{Card, Footprint, H200};
 use serde_json::{Value, json};
 
 use crate::figures::lesson_part;
+use crate::workspace;
 
 /// The table, from the root.
 pub const TABLE: &str = "measurements/instances.tsv";
@@ -77,7 +78,7 @@ pub fn json(compiler: &str, kernels: &BTreeMap<&str, ([u32; 2], BTreeSet<u32>)>)
 /// # Errors
 /// A table that cannot be read.
 pub fn committed(root: &Path, file: &str, source: &str, kernels: &BTreeMap<&str, BTreeSet<u32>>) -> Result<Value> {
-    let table = std::fs::read_to_string(root.join(TABLE)).with_context(|| format!("cannot read `{TABLE}`"))?;
+    let table = workspace::read(root, TABLE)?;
     let Some(compiler) = compiler(&table, file, source) else { return Ok(Value::Null) };
     // The head, and this file's rows: all of them are thousands.
     let begins = ["file\t".to_owned(), format!("{file}\t")];
@@ -96,7 +97,6 @@ pub fn committed(root: &Path, file: &str, source: &str, kernels: &BTreeMap<&str,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workspace;
 
     #[test]
     fn the_table_speaks_of_todays_kernels_alone() {

@@ -87,11 +87,7 @@ mod tests {
     #[test]
     fn a_record_of_other_kernels_is_noted() {
         let dir = tempfile::tempdir().unwrap();
-        let put = |name: &str, text: &str| {
-            let path = dir.path().join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        };
+        let put = |name: &str, text: &str| lab::record::write(&dir.path().join(name), text).unwrap();
         put("kernels/ch01-naive.cu", "");
         put("kernels/ptx/ch01-naive.ptx", ".entry a_i32() { ret; }");
         put("measurements/quoted/table.json", "{}");

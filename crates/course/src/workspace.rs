@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use device::KernelSource;
 
 /// The workspace's root: of the checkout that cargo runs this program from, else of the one it was built from.
 pub fn root() -> Result<PathBuf> {
@@ -67,6 +68,37 @@ pub fn walk(dir: &Path) -> Result<Vec<PathBuf>> {
     }
     files.sort();
     Ok(files)
+}
+
+/// The text of a file, which an error names as readers do. `file` is absolute, or relative to `root`.
+pub fn read(root: &Path, file: impl AsRef<Path>) -> Result<String> {
+    let path = root.join(file);
+    std::fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", name(root, &path)))
+}
+
+/// Names of what lies in a folder, sorted. A missing one holds nothing.
+pub fn names(folder: &Path) -> Result<Vec<String>> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot list `{}`", folder.display()))?;
+    let mut names =
+        entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect::<Result<Vec<_>>>()?;
+    names.sort();
+    Ok(names)
+}
+
+/// A kernel of this name that lies beside its PTX.
+pub fn kernel(folder: &Path, name: &str) -> KernelSource {
+    let file = |extension: &str| folder.join(format!("{name}.{extension}"));
+    KernelSource { slug: name.to_owned(), cu: file("cu"), ptx: file("ptx") }
+}
+
+/// A command of the cargo that runs this program, in this folder.
+pub fn cargo(folder: &Path) -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(folder);
+    cargo
 }
 
 /// `path` as readers name it: relative to `root`, with forward slashes.

@@ -3,16 +3,16 @@
 
 use std::path::Path;
 
-use lab::measurement::{CHAMPION, CUB, CUB_NEWER, CUB_REPRODUCIBLE, Contest, ENTRANT, MeasuredCase, Measurement, load};
+use lab::measurement::{CHAMPION, CUB, CUB_NEWER, CUB_REPRODUCIBLE, Contest, ENTRANT, MeasuredCase, Measurement};
 use lab::text::{per_cent, three_digits};
 use lab::{Op, Result, Type};
 use plotters::style::{BLACK, RGBColor};
 
 use crate::contest_table::ContestTable;
-use crate::plot::{Line, Look, MARKS, Plot, power_of_two};
+use crate::plot::{Line, Look, MARKS, Plot};
 use crate::sheet::Sheet;
 use crate::stale::marked;
-use crate::tables::{cell, size, source_beside, stale_note, unmeasured};
+use crate::tables::{cell, ratio, size, source_beside, stale_note, unmeasured};
 
 /// Sizes of the tables, as powers of two.
 const LOGS: [u32; 7] = [10, 14, 18, 20, 22, 26, 28];
@@ -59,27 +59,21 @@ impl<'r> Cases<'r> {
 /// # Errors
 /// A record that cannot be read, a chart that cannot be drawn.
 pub fn accuracy(table: &ContestTable, root: &Path) -> Result<Vec<(String, String)>> {
-    let [record, other] =
-        [Some(table.record()), table.other_record()].map(|name| name.map_or(Ok(None), |name| load(root, &name)));
-    let (record, other) = (record?, other?);
-    let stale = |record: &Option<Measurement>| record.as_ref().map_or(Ok(Vec::new()), |record| record.stale(root));
-    let (of_record, of_other) = (stale(&record)?, stale(&other)?);
-    let mut files = marked(record.as_ref(), |record| {
+    let mut files = marked(root, &table.record(), |record, stale| {
         let chart = ratios(record).svg()?;
         let texts = match record.map(Cases) {
             None => ["", "-others", "-ladder", "-source"].map(|_| unmeasured("exact sums")),
-            Some(cases) => [beside(&cases), others(&cases, table), ladder(&cases, table), source(cases.0, &of_record)],
+            Some(cases) => [beside(&cases), others(&cases, table), ladder(&cases, table), source(cases.0, stale)],
         };
         let names = ["clock.md", "clock-others.md", "clock-ladder.md", "clock-source.md"];
         let files = names.into_iter().zip(texts).chain([("clock.svg", chart)]);
         Ok(files.map(|(name, text)| (name.to_owned(), text)).collect())
     })?;
-    files.extend(marked(other.as_ref(), |record| {
-        let text = record.map_or(unmeasured("another card"), |record| {
-            format!("{}\n{}\n", beside(&Cases(record)), source(record, &of_other))
-        });
-        Ok(vec![("clock-card.md".to_owned(), text)])
-    })?);
+    let other = |record: Option<&Measurement>, stale: &[String]| {
+        let text = |record| format!("{}\n{}\n", beside(&Cases(record)), source(record, stale));
+        Ok(vec![("clock-card.md".to_owned(), record.map_or_else(|| unmeasured("another card"), text))])
+    };
+    files.extend(table.other_record().map_or_else(|| other(None, &[]), |name| marked(root, &name, other))?);
     Ok(files)
 }
 
@@ -93,14 +87,13 @@ fn beside(cases: &Cases<'_>) -> String {
             let what = (Op::Sum, ty, 1 << log);
             let Some(exact) = cases.us(ENTRANT, what) else { continue };
             let cub = cases.us(CUB_REPRODUCIBLE, what);
-            let over = |ratio: Option<f64>| ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}"));
             sheet.row([
                 format!("`{ty}`"),
                 size(1 << log),
                 cell(Some(exact)),
-                over(cases.fastest(what).map(|us| exact / us)),
+                ratio(cases.fastest(what).map(|us| exact / us)),
                 cell(cub),
-                over(cub.map(|us| us / exact)),
+                ratio(cub.map(|us| us / exact)),
             ]);
         }
     }
@@ -118,7 +111,7 @@ fn others(cases: &Cases<'_>, table: &ContestTable) -> String {
             format!("`{}`", op.name()),
             format!("`{ty}`"),
             cell(Some(us)),
-            cases.fastest(what).map_or("–".to_owned(), |fastest| format!("{:.2}", us / fastest)),
+            ratio(cases.fastest(what).map(|fastest| us / fastest)),
             case.limit_us.map_or("–".to_owned(), |limit| per_cent(limit / us)),
         ]);
     }
@@ -137,7 +130,7 @@ fn ladder(cases: &Cases<'_>, table: &ContestTable) -> String {
         sheet.row([
             format!("`{}`", if name == ENTRANT { &table.variant } else { name }),
             cell(Some(us)),
-            plain.map_or("–".to_owned(), |plain| format!("{:.2}", us / plain)),
+            ratio(plain.map(|plain| us / plain)),
             case.error.map_or("–".to_owned(), |error| three_digits(error / HALF_A_PLACE)),
         ]);
     }
@@ -178,40 +171,33 @@ fn ratios(record: Option<&Measurement>) -> Plot {
         ("CUB 32", CUB_REPRODUCIBLE, Type::F32),
         ("CUB 64", CUB_REPRODUCIBLE, Type::F64),
     ];
-    Plot {
-        title: "What the last digit costs".to_owned(),
-        y_title: "time over that of the fastest sum that rounds",
-        x_title: "elements",
-        x_label: power_of_two,
-        lines: lines.into_iter().enumerate().map(line).collect(),
-    }
+    let lines = lines.into_iter().enumerate().map(line).collect();
+    let y_title = "time over that of the fastest sum that rounds";
+    Plot::over_elements("What the last digit costs".to_owned(), y_title, lines)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::made;
+    use lab::measurement::Library;
     use lab::session::built_root;
+    use serde_json::json;
 
     fn record() -> Measurement {
-        let case = |entrant: &str, ty: &str, us: f64, error: f64| {
-            format!(
-                r#"{{"chapter": "ch13-accuracy", "contest": "alone", "entrant": "{entrant}", "op": "sum", "type": "{ty}",
-                    "n": 268435456, "judged": 3, "ok": true, "cold_us": {us}, "limit_us": 225.0, "error": {error}}}"#
-            )
+        let case = |entrant: &str, us: f64, error: f64| {
+            let more = json!({ "n": 1 << LARGEST, "judged": 3, "limit_us": 225.0, "error": error });
+            made::case("ch13-accuracy", entrant, ("sum", "f32"), us, more)
         };
-        let cases = [
-            case(ENTRANT, "f32", 236.0, 0.0),
-            case(CHAMPION, "f32", 232.0, 1e-9),
-            case(CUB, "f32", 231.0, 1e-9),
-            case("plain", "f32", 250.0, 2.0 * HALF_A_PLACE),
-            case(CUB_REPRODUCIBLE, "f32", 354.0, 1e-9),
-        ];
-        serde_json::from_str(&format!(
-            r#"{{"schema": 2, "device": "A GPU", "arch": "sm_90", "date": "2026-01-02T03:04:05Z", "command": "c", "method": "m",
-                "commit": "0123456", "kernels": {{}}, "libraries": {{"cub": {{"version": "3.5.0"}}}}, "cases": [{}]}}"#,
-            cases.join(",")
-        ))
-        .unwrap()
+        let mut record = made::record(&[
+            case(ENTRANT, 236.0, 0.0),
+            case(CHAMPION, 232.0, 1e-9),
+            case(CUB, 231.0, 1e-9),
+            case("plain", 250.0, 2.0 * HALF_A_PLACE),
+            case(CUB_REPRODUCIBLE, 354.0, 1e-9),
+        ]);
+        record.libraries.insert(CUB.to_owned(), Library { version: "3.5.0".to_owned() });
+        record
     }
 
     #[test]

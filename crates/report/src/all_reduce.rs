@@ -4,6 +4,7 @@
 mod clock;
 mod simulated;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use lab::text::day;
@@ -105,9 +106,7 @@ impl Record {
     fn sizes(&self, op: &str, ty: &str, ranks: u32) -> Vec<Size<'_>> {
         let of = |case: &&Case| case.op == op && case.ty == ty && case.ranks == ranks && case.wrong == 0;
         let cases: Vec<&Case> = self.cases.iter().filter(of).collect();
-        let mut all: Vec<u64> = cases.iter().map(|case| case.bytes).collect();
-        all.sort_unstable();
-        all.dedup();
+        let all: BTreeSet<u64> = cases.iter().map(|case| case.bytes).collect();
         let size = |bytes: u64| {
             let here: Vec<&Case> = cases.iter().copied().filter(|case| case.bytes == bytes).collect();
             let (others, ours): (Vec<&Case>, Vec<&Case>) = here.iter().partition(|case| is_other(case));

@@ -28,6 +28,9 @@ mod stale;
 mod sweep;
 mod tables;
 
+#[cfg(test)]
+mod made;
+
 pub use all_reduce::{OverDevices, all_reduce, recorded as all_reduce_record};
 pub use charts::{charts, stages};
 pub use contest_table::{BOOKS, ContestTable, Library, Over, Task};

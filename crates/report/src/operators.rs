@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use lab::measurement::{CUB, Contest, ENTRANT, MeasuredCase, Measurement, TORCH_COMPILED, geometric_mean, load};
-use lab::text::{grouped, listed, per_cent};
+use lab::measurement::{CUB, Contest, ENTRANT, MeasuredCase, Measurement, TORCH_COMPILED, geometric_mean};
+use lab::text::{grouped, per_cent};
 use lab::{Op, Result, Type};
 
 use crate::contest_table::ContestTable;
 use crate::sheet::Sheet;
 use crate::stale::marked;
-use crate::tables::{cell, size, source_beside, stale_note, unmeasured};
+use crate::tables::{cell, digits, size, source_beside, stale_note, unmeasured, wrong};
 
 /// Types of the table in the open, the first of the contest's.
 const TYPES_IN_THE_OPEN: usize = 4;
@@ -21,8 +21,6 @@ const LOGS: [u32; 4] = [10, 16, 22, 28];
 const LARGEST: u32 = 28;
 /// Sizes at which the place of the largest stands beside the largest, as powers of two.
 const ARG_LOGS: [u32; 4] = [22, 24, 26, 28];
-/// A ratio this near to 1 has a digit more, since two would hide on which side it is.
-const NEAR_ONE: f64 = 0.005;
 
 /// One operator and type at one size.
 struct Point<'r> {
@@ -77,13 +75,11 @@ fn headline(table: &ContestTable) -> &[Op] {
 /// # Errors
 /// A record that cannot be read.
 pub fn operators(table: &ContestTable, root: &Path) -> Result<Vec<(String, String)>> {
-    let record = load(root, &table.record())?;
-    let stale = record.as_ref().map_or(Ok(Vec::new()), |record| record.stale(root))?;
     let names = ["clock", "clock-others", "clock-sum", "clock-below", "clock-limit", "clock-places", "clock-source"];
-    marked(record.as_ref(), |record| {
+    marked(root, &table.record(), |record, stale| {
         let texts = match record {
             None => names.map(|_| unmeasured("the operators")),
-            Some(record) => texts(table, record, &stale),
+            Some(record) => texts(table, record, stale),
         };
         Ok(names.into_iter().map(|name| format!("{name}.md")).zip(texts).collect())
     })
@@ -130,10 +126,6 @@ fn both(point: &Point<'_>) -> String {
     if ratio < 1.0 { format!("{us} µs, **{text}**") } else { format!("{us} µs, {text}") }
 }
 
-fn digits(ratio: f64) -> String {
-    if (ratio - 1.0).abs() < NEAR_ONE { format!("{ratio:.3}") } else { format!("{ratio:.2}") }
-}
-
 fn called(name: &str) -> &str {
     match name {
         CUB => "CUB",
@@ -159,7 +151,7 @@ fn summary(record: &Measurement, points: &[Point<'_>]) -> String {
     };
     let is_compiled = |case: &&MeasuredCase| case.ok && case.entrant == TORCH_COMPILED;
     let compiled = record.cases.iter().filter(is_compiled).filter(of_points).count();
-    let mut out = format!(
+    let out = format!(
         "At {} points, an operator, a type and a size each, a library was timed too. The fastest of them takes {mean:.2} times \
          as long as `reduce`, in the geometric mean. The smallest ratio is {ratio:.3}: `{}` of `{}` at {}, {}. \
          {} below 1. Compiled torch was timed at {compiled} of the points.\n",
@@ -174,17 +166,9 @@ fn summary(record: &Measurement, points: &[Point<'_>]) -> String {
             more => format!("{} of the ratios are", grouped(more as u64)),
         },
     );
-    let mut wrong: Vec<String> = Vec::new();
-    for case in record.cases.iter().filter(|case| !case.ok).filter(of_points) {
-        let text = format!("{} of `{}` by {}", format_args!("`{}`", case.op), case.ty, called(&case.entrant));
-        if !wrong.contains(&text) {
-            wrong.push(text);
-        }
-    }
-    if !wrong.is_empty() {
-        out.push_str(&format!("\nWrong at some size, and left out there: {}.\n", listed(&wrong)));
-    }
-    out
+    let cases = record.cases.iter().filter(|case| !case.ok).filter(of_points);
+    let things = cases.map(|case| format!("`{}` of `{}` by {}", case.op, case.ty, called(&case.entrant)));
+    out + &wrong("Wrong at some size, and left out there", things)
 }
 
 /// Points where another is faster, the weakest first.
@@ -258,6 +242,7 @@ fn source(record: &Measurement, stale: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::made::{self, has, record};
     use lab::measurement::TORCH;
     use lab::session::built_root;
 
@@ -266,16 +251,7 @@ mod tests {
     }
 
     fn case(entrant: &str, op: &str, ty: &str, (log, us): (u32, f64)) -> serde_json::Value {
-        serde_json::json!({"chapter": "ch09-operators", "contest": "alone", "entrant": entrant, "op": op, "type": ty, "n": 1u64 << log,
-            "cold_us": us, "limit_us": 1.5, "ok": true})
-    }
-
-    fn record(cases: &[serde_json::Value]) -> Measurement {
-        serde_json::from_value(
-            serde_json::json!({"schema": 2, "device": "A GPU", "arch": "sm_80", "date": "2026-01-02T03:04:05Z",
-            "command": "c", "method": "m", "cases": cases}),
-        )
-        .unwrap()
+        made::case("ch09-operators", entrant, (op, ty), us, serde_json::json!({ "n": 1u64 << log }))
     }
 
     #[test]
@@ -293,37 +269,25 @@ mod tests {
             case(ENTRANT, "max", "i64", (28, 2.0)),
         ]);
         let [open, others, sum, below, limit, places, source] = texts(&table(), &record, &["why".to_owned()]);
-        assert!(open.contains("| `sum` | `f32` | 2.00 µs, 1.50× CUB | – | – | – |"), "{open}");
-        assert!(open.contains("| `max` | `i8` | – | – | – | 2.00 µs, **0.50× torch, compiled** |"), "{open}");
-        assert!(!open.contains("i64") && others.contains("| `argmax` | `i64` | – | – | – | 3.00 µs |"), "{others}");
-        assert!(sum.contains("Compiled torch was timed at 2 of the points."), "{sum}");
-        assert!(
-            sum.contains("At 2 points") && sum.contains("0.87 times") && sum.contains("One of the ratios is below 1."),
-            "{sum}"
-        );
-        assert!(sum.contains("0.500: `max` of `i8` at 2²⁸, torch, compiled."), "{sum}");
-        assert!(sum.contains("Wrong at some size, and left out there: `sum` of `f32` by torch."), "{sum}");
-        assert!(
-            below.lines().count() == 3
-                && below.contains("| `max` | `i8` | 2²⁸ | 2.00 | torch, compiled | 1.00 | 0.500 |")
-        );
-        assert!(
-            limit.contains("| `max` | 75.0 % | 75.0 % |") && limit.contains("| `argmax` | – | 50.0 % |"),
-            "{limit}"
-        );
-        assert!(places.contains("| `i64` | 2²⁸ | 2.00 | 3.00 | 1.50 |"), "{places}");
-        assert!(source.contains("Measured on an A GPU") && source.contains("stale:** why."), "{source}");
+        has(&open, &["| `sum` | `f32` | 2.00 µs, 1.50× CUB | – | – | – |"]);
+        has(&open, &["| `max` | `i8` | – | – | – | 2.00 µs, **0.50× torch, compiled** |"]);
+        assert!(!open.contains("i64"), "{open}");
+        has(&others, &["| `argmax` | `i64` | – | – | – | 3.00 µs |"]);
+        has(&sum, &["Compiled torch was timed at 2 of the points.", "At 2 points", "0.87 times"]);
+        has(&sum, &["One of the ratios is below 1.", "0.500: `max` of `i8` at 2²⁸, torch, compiled."]);
+        has(&sum, &["Wrong at some size, and left out there: `sum` of `f32` by torch."]);
+        has(&below, &["| `max` | `i8` | 2²⁸ | 2.00 | torch, compiled | 1.00 | 0.500 |"]);
+        assert_eq!(below.lines().count(), 3, "{below}");
+        has(&limit, &["| `max` | 75.0 % | 75.0 % |", "| `argmax` | – | 50.0 % |"]);
+        has(&places, &["| `i64` | 2²⁸ | 2.00 | 3.00 | 1.50 |"]);
+        has(&source, &["Measured on an A GPU", "stale:** why."]);
     }
 
     #[test]
     fn what_is_not_there_is_told() {
         let empty = texts(&table(), &record(&[]), &[]);
         assert!(empty[2].contains("no record") && empty[0].contains("no record"), "{empty:?}");
-        assert!(
-            operators(&table(), Path::new("no such folder"))
-                .unwrap()
-                .iter()
-                .all(|(_, text)| text.contains("no record"))
-        );
+        let absent = operators(&table(), Path::new("no such folder")).unwrap();
+        assert!(absent.iter().all(|(_, text)| text.contains("no record")), "{absent:?}");
     }
 }

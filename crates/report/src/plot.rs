@@ -121,6 +121,11 @@ impl Scale {
 }
 
 impl Plot {
+    /// A chart over numbers of elements.
+    pub fn over_elements(title: String, y_title: &'static str, lines: Vec<Line>) -> Plot {
+        Plot { title, y_title, x_title: "elements", x_label: power_of_two, lines }
+    }
+
     /// The chart; a placeholder if no line has a point.
     ///
     /// # Errors
@@ -373,8 +378,7 @@ mod tests {
     fn one_point_or_none_is_no_error() {
         let look = Look { colour: INK, tenths: 10, width: 1, dash: Some((2, 3)), mark: Some(Mark::Cross) };
         let line = |points| Line { label: "a".into(), name: "b".into(), points, look };
-        let plot =
-            |lines| Plot { title: "T".into(), y_title: "GB/s", x_title: "elements", x_label: power_of_two, lines };
+        let plot = |lines| Plot::over_elements("T".into(), "GB/s", lines);
         let svg = plot(vec![line(vec![(1024.0, 3.0)]), line(vec![])]).svg().unwrap();
         assert!(svg.contains("a (b): from 3.00 at 2¹⁰, to 3.00 at 2¹⁰."), "{svg}");
         assert!(!svg.contains("NaN"), "{svg}");

@@ -223,16 +223,9 @@ impl Quoted {
     /// `few-blocks.md`: kernel 6, which the sample holds to 64 blocks, beside kernel 5, which has as many as it wants.
     pub fn few_blocks(&self) -> String {
         let (card, h200) = (&self.article.device, &self.shmoo.device);
-        let head = [
-            "n".to_owned(),
-            "bytes".to_owned(),
-            "blocks of K5".to_owned(),
-            "of K6".to_owned(),
-            format!("K6 / K5, {card}"),
-            format!("K6 / K5, {h200}"),
-            format!("K6, GB/s, {h200}"),
-        ];
-        let mut sheet = Sheet::new(0, head);
+        let here = [format!("K6 / K5, {card}"), format!("K6 / K5, {h200}"), format!("K6, GB/s, {h200}")];
+        let head = ["n", "bytes", "blocks of K5", "of K6"].map(str::to_owned);
+        let mut sheet = Sheet::new(0, head.into_iter().chain(here));
         for &n in self.shmoo.sizes.iter().filter(|&&n| n >= 1 << 17) {
             let (Some(k5), Some(k6)) = (self.shmoo.at(5, n), self.shmoo.at(6, n)) else { continue };
             let row = self.article.rows.iter().find(|row| row.n == n);
@@ -273,8 +266,7 @@ impl Quoted {
 }
 
 /// `grid-sweep.md`: the same cap tried with the course's own kernels, and what they take by themselves.
-pub(crate) fn grid_sweep(record: Option<&Measurement>) -> String {
-    let Some(record) = record else { return unmeasured("grids of other sizes") };
+pub(crate) fn grid_sweep(record: &Measurement) -> String {
     let is_swept = |case: &&MeasuredCase| case.swept.as_deref() == Some("grid") && case.cold_us.is_some();
     let swept = || record.cases.iter().filter(is_swept).filter(|case| case.ty == Type::I32.name());
     let mut runs: Vec<(&str, u64)> = swept().map(|case| (case.name(), case.n)).collect();
@@ -310,6 +302,7 @@ fn cells(n: u64, figures: impl IntoIterator<Item = String>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::made::has;
     use lab::measurement::synthetic;
 
     fn committed() -> Quoted {
@@ -338,34 +331,24 @@ mod tests {
         let quoted = committed();
         let record = synthetic::record();
         let text = quoted.ladder(Some(&record));
-        assert!(
-            text.contains("| 8,388,608 | 0.199 | 0.130 | 0.109 | 0.065 | 0.046 | 0.045 | 0.141 | 0.139 |"),
-            "{text}"
-        );
-        assert!(
-            text.contains("| 8,388,608 | 0.098 | 0.065 | 0.052 | 0.033 | 0.029 | 0.029 | 0.059 | 0.059 |"),
-            "{text}"
-        );
         let own = record.cold_us("interleaved_modulo", Type::I32, 1 << 23).unwrap();
-        assert!(text.contains(&format!("| 8,388,608 | {} |", three_digits(own))), "{text}");
+        has(&text, &["| 8,388,608 | 0.199 | 0.130 | 0.109 | 0.065 | 0.046 | 0.045 | 0.141 | 0.139 |"]);
+        has(&text, &["| 8,388,608 | 0.098 | 0.065 | 0.052 | 0.033 | 0.029 | 0.029 | 0.059 | 0.059 |"]);
+        has(&text, &[&format!("| 8,388,608 | {} |", three_digits(own))]);
         assert!(quoted.ladder(None).contains("no record of the course's own kernels"));
         let few = quoted.few_blocks();
-        assert!(few.contains("| 8,388,608 | 32.0 MiB | 16,384 | 64 | 3.13 | 2.03 | 569 |"), "{few}");
+        has(&few, &["| 8,388,608 | 32.0 MiB | 16,384 | 64 | 3.13 | 2.03 | 569 |"]);
         let refused = quoted.minus_one(Some(&record));
-        assert!(refused.contains("| 0 to 2 | 256 | 16,777,216 | 65,536 | −1 | −1 |"), "{refused}");
-        assert!(refused.contains("16,777,216 elements and 65,536 blocks"), "{refused}");
+        has(&refused, &["| 0 to 2 | 256 | 16,777,216 | 65,536 | −1 | −1 |", "16,777,216 elements and 65,536 blocks"]);
         assert!(quoted.minus_one(None).contains("no record"));
     }
 
     #[test]
     fn a_sweep_shows_the_plans_own_choice() {
         let record = synthetic::record();
-        let text = grid_sweep(Some(&record));
-        assert!(
-            text.contains("| `grid_stride` | 16,777,216 | 64 |") && text.contains("65,536, its own choice"),
-            "{text}"
-        );
-        assert!(grid_sweep(None).contains("no record"));
+        let text = grid_sweep(&record);
+        has(&text, &["| `grid_stride` | 16,777,216 | 64 |", "65,536, its own choice"]);
+        assert!(grid_sweep(&Measurement::default()).contains("no record"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lab::measurement::{
     CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED, Contest, ENTRANT, LIGER, MeasuredCase, Measurement, QUACK, TORCH,
-    TORCH_COMPILED, geometric_mean, load,
+    TORCH_COMPILED, geometric_mean,
 };
 use lab::text::{grouped, listed, per_cent};
 use lab::{Op, Result, Type};
@@ -12,10 +12,12 @@ use lab::{Op, Result, Type};
 use crate::contest_table::{ContestTable, Over};
 use crate::sheet::Sheet;
 use crate::stale::marked;
-use crate::tables::{cell, source_beside, stale_note};
+use crate::tables::{cell, digits, source_beside, stale_note, wrong};
 
 /// From so many bytes of input on the share of the limit is what counts; of less, how much longer the others take.
 const LARGE_BYTES: u64 = 60_000_000;
+/// Forms of torch, which stand before the libraries, each with its name in tables.
+const TORCHS: [(&str, &str); 2] = [(TORCH, "torch"), (TORCH_COMPILED, "torch, compiled")];
 /// Returns whether a point belongs to a measure.
 type IsOf = fn(&Point<'_>) -> bool;
 
@@ -47,26 +49,19 @@ struct Point<'r> {
     ours: &'r MeasuredCase,
     ty: Type,
     us: f64,
-    torch: Option<f64>,
-    compiled: Option<f64>,
-    /// The fastest form of each library beside torch, in the table's order.
-    libraries: Vec<Option<f64>>,
+    /// Times of torch, torch compiled and the fastest form of each library, as [`names_of_others`] has them.
+    others: Vec<Option<f64>>,
 }
 
 impl Point<'_> {
     /// Time of the fastest other over ours.
     fn over_best(&self) -> Option<f64> {
-        self.others().into_iter().flatten().min_by(f64::total_cmp).map(|us| us / self.us)
-    }
-
-    /// Times of torch, torch compiled and the libraries, as [`names_of_others`] has them.
-    fn others(&self) -> Vec<Option<f64>> {
-        [self.torch, self.compiled].into_iter().chain(self.libraries.iter().copied()).collect()
+        self.others.iter().copied().flatten().min_by(f64::total_cmp).map(|us| us / self.us)
     }
 
     /// Time of a library over ours.
     fn over_library(&self, index: usize) -> Option<f64> {
-        self.libraries.get(index).copied().flatten().map(|us| us / self.us)
+        self.others.get(TORCHS.len() + index).copied().flatten().map(|us| us / self.us)
     }
 
     fn limit_share(&self) -> Option<f64> {
@@ -137,9 +132,11 @@ fn point<'r>(table: &ContestTable, timed: &[&'r MeasuredCase], ours: &'r Measure
         ours,
         ty: Type::from_name(&ours.ty)?,
         us: ours.cold_us?,
-        torch: fastest(&[TORCH]),
-        compiled: fastest(&[TORCH_COMPILED]),
-        libraries: table.libraries.iter().map(|library| fastest(library.entrants())).collect(),
+        others: TORCHS
+            .map(|(entrant, _)| fastest(&[entrant]))
+            .into_iter()
+            .chain(table.libraries.iter().map(|library| fastest(library.entrants())))
+            .collect(),
     })
 }
 
@@ -149,9 +146,7 @@ fn point<'r>(table: &ContestTable, timed: &[&'r MeasuredCase], ours: &'r Measure
 /// # Errors
 /// A record that cannot be read.
 pub fn rows(table: &ContestTable, root: &Path) -> Result<Vec<(String, String)>> {
-    let record = load(root, &table.record())?;
-    let stale = record.as_ref().map_or(Ok(Vec::new()), |record| record.stale(root))?;
-    marked(record.as_ref(), |record| Ok(files(table, record, &stale)))
+    marked(root, &table.record(), |record, stale| Ok(files(table, record, stale)))
 }
 
 fn not_yet(table: &ContestTable) -> String {
@@ -186,7 +181,7 @@ fn sheet(table: &ContestTable, points: &[Point<'_>], part: Part) -> String {
     if matches!(part, Part::Random(_)) {
         points.sort_by_key(|point| point.ours.n);
     }
-    let has = |index: &usize| points.iter().any(|point| point.others()[*index].is_some());
+    let has = |index: &usize| points.iter().any(|point| point.others[*index].is_some());
     let names = names_of_others(table);
     let others: Vec<usize> = (0..names.len()).filter(has).collect();
     let types = points.iter().any(|point| point.ty != points[0].ty);
@@ -205,8 +200,7 @@ fn sheet(table: &ContestTable, points: &[Point<'_>], part: Part) -> String {
         let mut cells = vec![point.shape()];
         cells.extend(types.then(|| format!("`{}`", point.ty)));
         cells.extend([cell(Some(point.us)), point.limit_share().map_or("–".to_owned(), per_cent)]);
-        let us = point.others();
-        cells.extend(others.iter().map(|&index| cell(us[index])));
+        cells.extend(others.iter().map(|&index| cell(point.others[index])));
         cells.extend((!others.is_empty()).then(|| point.over_best().map_or("–".to_owned(), bold_if_slower)));
         sheet.row(cells);
     }
@@ -217,10 +211,6 @@ fn sheet(table: &ContestTable, points: &[Point<'_>], part: Part) -> String {
 fn bold_if_slower(ratio: f64) -> String {
     let text = digits(ratio);
     if ratio < 1.0 { format!("**{text}**") } else { text }
-}
-
-fn digits(ratio: f64) -> String {
-    if (ratio - 1.0).abs() < 0.005 { format!("{ratio:.3}") } else { format!("{ratio:.2}") }
 }
 
 /// The weakest of some points by a figure; `None` where there are none.
@@ -255,15 +245,15 @@ fn is_no_ragged(point: &Point<'_>) -> bool {
 
 /// Names of those that stand beside ours, as [`Point::others`] has their times.
 fn names_of_others(table: &ContestTable) -> Vec<&'static str> {
-    ["torch", "torch, compiled"].into_iter().chain(table.libraries.iter().map(|library| library.name())).collect()
+    TORCHS.map(|(_, name)| name).into_iter().chain(table.libraries.iter().map(|library| library.name())).collect()
 }
 
 /// How many combinations each of the others was timed at, and where one of them is faster.
 fn who_was_timed(table: &ContestTable, points: &[Point<'_>]) -> String {
     let count = |is: &dyn Fn(&Point<'_>) -> bool| grouped(points.iter().filter(|point| is(point)).count() as u64);
     let of_each = names_of_others(table).into_iter().enumerate().map(|(index, name)| {
-        let is_faster = |point: &Point<'_>| point.others()[index].is_some_and(|us| us < point.us);
-        format!("{name} at {}, faster at {}", count(&|point| point.others()[index].is_some()), count(&is_faster))
+        let is_faster = |point: &Point<'_>| point.others[index].is_some_and(|us| us < point.us);
+        format!("{name} at {}, faster at {}", count(&|point| point.others[index].is_some()), count(&is_faster))
     });
     format!(
         "\nOf {} combinations of shape, operator and type, another library was timed at {}, and the fastest of them is faster than \
@@ -307,19 +297,10 @@ fn summary(table: &ContestTable, record: &Measurement, points: &[Point<'_>]) -> 
     if sheet.is_empty() {
         return not_yet(table);
     }
-    let mut out = sheet.markdown();
-    out.push_str(&who_was_timed(table, points));
-    let mut wrong: Vec<String> = Vec::new();
-    for case in record.cases.iter().filter(|case| is_of_contest(table, case) && !case.ok) {
-        let text = format!("`{}` of `{}` by {}, {}", case.op, case.ty, called(&case.entrant), shape(case));
-        if !wrong.contains(&text) {
-            wrong.push(text);
-        }
-    }
-    if !wrong.is_empty() {
-        out.push_str(&format!("\nWrong, and left out: {}.\n", listed(&wrong)));
-    }
-    out
+    let cases = record.cases.iter().filter(|case| is_of_contest(table, case) && !case.ok);
+    let thing =
+        |case: &MeasuredCase| format!("`{}` of `{}` by {}, {}", case.op, case.ty, called(&case.entrant), shape(case));
+    sheet.markdown() + &who_was_timed(table, points) + &wrong("Wrong, and left out", cases.map(thing))
 }
 
 /// The same for each operator and type.
@@ -397,20 +378,14 @@ fn source(record: &Measurement, stale: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::made::{self, has, record};
     use lab::measurement::COLUMN;
     use lab::session::built_root;
 
     fn case(entrant: &str, op: &str, ty: &str, (rows, cols): (u64, u64), us: f64) -> serde_json::Value {
-        serde_json::json!({"chapter": if op.contains("softmax") { "ch11-softmax" } else { "ch10-rows" }, "contest": "alone", "entrant": entrant, "op": op, "type": ty, "n": rows * cols,
-            "rows": rows, "cols": cols, "cold_us": us, "limit_us": 1.5, "ok": true})
-    }
-
-    fn record(cases: &[serde_json::Value]) -> Measurement {
-        serde_json::from_value(
-            serde_json::json!({"schema": 2, "device": "A GPU", "arch": "sm_80", "date": "2026-01-02T03:04:05Z",
-            "command": "c", "method": "m", "cases": cases}),
-        )
-        .unwrap()
+        let chapter = if op.contains("softmax") { "ch11-softmax" } else { "ch10-rows" };
+        let more = serde_json::json!({ "n": rows * cols, "rows": rows, "cols": cols });
+        made::case(chapter, entrant, (op, ty), us, more)
     }
 
     fn table(slug: &str) -> ContestTable {
@@ -449,33 +424,24 @@ mod tests {
             ragged(CUB, 50.0),
         ]);
         let files = files(&table("ch10-rows"), Some(&record), &["why".to_owned()]);
+        for (name, words) in [
+            ("clock-sum.md", "| 65,536 × 1,024 | `f32` | 2.00 | 75.0 % | – | – | 4.00 | 2.00 |"),
+            ("clock-sum.md", "| 4 × 4,096 | `f32` | 2.00 | 75.0 % | – | 1.00 | – | **0.50** |"),
+            ("clock-columns.md", "| 65,536 × 1,024 | 3.00 | 50.0 % |"),
+            ("clock-ragged.md", "| `giant` | 2.00 | 75.0 % | 50.0 | 25.00 |"),
+            ("clock-random.md", "| 515 × 14 | 2.00 | 75.0 % | 5.00 | 2.50 |"),
+            ("clock.md", "from 60 MB on | `sum` of columns of `f32`, 65,536 × 1,024 | 50.0 % | 61.2 % | 2 |"),
+            ("clock.md", "below 60 MB | `sum` of `f32`, 4 × 4,096 | 0.50× | 1.71× | 3 |"),
+            ("clock.md", "over `ragged` | `sum` of `f32`, `giant` | 25.00× | 25.00× | 1 |"),
+            ("clock.md", "was timed at 5, and the fastest of them is faster than ours at 1: torch at 2, faster at 0, "),
+            ("clock.md", "Wrong, and left out: `sum` of `f32` by torch, 65,536 × 1,024."),
+            ("clock-operators.md", "| `sum` of rows | `f32` | 75.0 % | 65,536 × 1,024: 75.0 % | 0.50 |"),
+            ("clock-source.md", "stale:** why."),
+        ] {
+            has(&text(&files, name), &[words]);
+        }
         let sums = text(&files, "clock-sum.md");
-        assert!(sums.contains("| 65,536 × 1,024 | `f32` | 2.00 | 75.0 % | – | – | 4.00 | 2.00 |"), "{sums}");
-        assert!(sums.contains("| 4 × 4,096 | `f32` | 2.00 | 75.0 % | – | 1.00 | – | **0.50** |"), "{sums}");
         assert_eq!(sums.lines().count(), 5, "no columns, ragged or drawn ones: {sums}");
-        assert!(text(&files, "clock-columns.md").contains("| 65,536 × 1,024 | 3.00 | 50.0 % |"));
-        assert!(text(&files, "clock-ragged.md").contains("| `giant` | 2.00 | 75.0 % | 50.0 | 25.00 |"));
-        assert!(text(&files, "clock-random.md").contains("| 515 × 14 | 2.00 | 75.0 % | 5.00 | 2.50 |"));
-        let clock = text(&files, "clock.md");
-        assert!(
-            clock.contains("from 60 MB on | `sum` of columns of `f32`, 65,536 × 1,024 | 50.0 % | 61.2 % | 2 |"),
-            "{clock}"
-        );
-        assert!(clock.contains("below 60 MB | `sum` of `f32`, 4 × 4,096 | 0.50× | 1.71× | 3 |"), "{clock}");
-        assert!(clock.contains("over `ragged` | `sum` of `f32`, `giant` | 25.00× | 25.00× | 1 |"), "{clock}");
-        assert!(
-            clock.contains(
-                "was timed at 5, and the fastest of them is faster than ours at 1: torch at 2, faster at 0, "
-            ),
-            "{clock}"
-        );
-        assert!(clock.contains("Wrong, and left out: `sum` of `f32` by torch, 65,536 × 1,024."), "{clock}");
-        let operators = text(&files, "clock-operators.md");
-        assert!(
-            operators.contains("| `sum` of rows | `f32` | 75.0 % | 65,536 × 1,024: 75.0 % | 0.50 |"),
-            "{operators}"
-        );
-        assert!(text(&files, "clock-source.md").contains("stale:** why."));
     }
 
     #[test]
@@ -495,13 +461,12 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_told() {
-        let files = rows(&table("ch10-rows"), Path::new("no such folder")).unwrap();
-        assert!(files.len() == 11 && files.iter().all(|(_, text)| text.contains("Not measured yet")), "{files:?}");
-        let files = rows(&table("ch11-softmax"), Path::new("no such folder")).unwrap();
-        assert!(
-            files.len() == 10 && files.iter().all(|(_, text)| text.contains("gpu_matrices.sh softmax")),
-            "{files:?}"
-        );
+        for (slug, count, words) in
+            [("ch10-rows", 11, "Not measured yet"), ("ch11-softmax", 10, "gpu_matrices.sh softmax")]
+        {
+            let files = rows(&table(slug), Path::new("no such folder")).unwrap();
+            assert!(files.len() == count && files.iter().all(|(_, text)| text.contains(words)), "{files:?}");
+        }
     }
 
     #[test]

@@ -1,27 +1,31 @@
 //! Marks what rests on measured rows whose kernels have changed since: what would read otherwise without those rows.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use lab::Result;
 use lab::hardware::GpuRecord;
 use lab::kernels::{DAGGER, footnote};
-use lab::measurement::Measurement;
+use lab::measurement::{Measurement, load};
 
 use crate::fact::Fact;
 
 /// Name and text of each file.
 type Files = Vec<(String, String)>;
 
-/// The files that `files` makes of a record, with marks.
+/// The files that `files` makes of the record of this name, and of why it is stale, with marks. There need be no such record.
 pub(crate) fn marked(
-    record: Option<&Measurement>,
-    files: impl Fn(Option<&Measurement>) -> Result<Files>,
+    root: &Path,
+    name: &str,
+    files: impl Fn(Option<&Measurement>, &[String]) -> Result<Files>,
 ) -> Result<Files> {
-    let all = files(record)?;
+    let record = load(root, name)?;
+    let stale = record.as_ref().map_or(Ok(Vec::new()), |record| record.stale(root))?;
+    let all = files(record.as_ref(), &stale)?;
     let Some(record) = record.filter(|record| record.cases.iter().any(|case| case.is_stale)) else { return Ok(all) };
     let mut fresh = record.clone();
     fresh.cases.retain(|case| !case.is_stale);
-    let fresh: BTreeMap<String, String> = files(Some(&fresh))?.into_iter().collect();
+    let fresh: BTreeMap<String, String> = files(Some(&fresh), &stale)?.into_iter().collect();
     let commit = record.stale_commit();
     let mark = |(name, text): (String, String)| {
         let text = file(&name, &text, fresh.get(&name).map_or("", String::as_str), commit);
@@ -111,9 +115,8 @@ mod tests {
         // Without a fresh row there is no table to compare with, and its head is no row all the same.
         let marked = file("a.md", "| n | µs |\n| --- | --: |\n| 1 | 2.0 |\n", "*Not measured yet.*\n", None);
         assert!(marked.starts_with("| n | µs |\n| --- | --: |\n| 1 † | 2.0 |\n"), "{marked}");
-        assert!(
-            file("a.svg", "<svg></svg>\n", "<svg>1</svg>\n", None).contains("<!--\n† Measured at an unknown commit")
-        );
+        let marked = file("a.svg", "<svg></svg>\n", "<svg>1</svg>\n", None);
+        assert!(marked.contains("<!--\n† Measured at an unknown commit"), "{marked}");
     }
 
     #[test]

@@ -25,6 +25,22 @@ pub(crate) fn ratio(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), |ratio| format!("{ratio:.2}"))
 }
 
+/// A ratio with two decimals. One near to 1 has a digit more, since two would hide on which side it is.
+pub(crate) fn digits(ratio: f64) -> String {
+    if (ratio - 1.0).abs() < 0.005 { format!("{ratio:.3}") } else { format!("{ratio:.2}") }
+}
+
+/// A paragraph about what was wrong, each thing once; nothing where all was right.
+pub(crate) fn wrong(words: &str, things: impl Iterator<Item = String>) -> String {
+    let mut once: Vec<String> = Vec::new();
+    for thing in things {
+        if !once.contains(&thing) {
+            once.push(thing);
+        }
+    }
+    if once.is_empty() { String::new() } else { format!("\n{words}: {}.\n", listed(&once)) }
+}
+
 /// The types that the champion was measured with.
 pub(crate) fn types(record: &Measurement) -> impl Iterator<Item = Type> {
     let measured = |ty: &Type| record.timed(*ty).any(|case| case.name() == CHAMPION);
@@ -246,6 +262,7 @@ pub(crate) fn unmeasured(what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::made::has;
     use lab::measurement::synthetic;
 
     #[test]
@@ -275,12 +292,8 @@ mod tests {
     #[test]
     fn each_library_has_its_lines() {
         let text = rivals(&synthetic::record());
-        assert!(
-            text.contains("| alone | CUB 3.0.1 | f32 | 73 | ") && text.contains("| alone | CUB 3.6.0 | f64 |"),
-            "{text}"
-        );
-        assert!(text.contains("| back to back | CUB 3.6.0, any order | i32 |"), "{text}");
-        assert!(text.contains("| alone | CUB 3.6.0, any order | f64 |"), "{text}");
+        has(&text, &["| alone | CUB 3.0.1 | f32 | 73 | ", "| alone | CUB 3.6.0 | f64 |"]);
+        has(&text, &["| back to back | CUB 3.6.0, any order | i32 |", "| alone | CUB 3.6.0, any order | f64 |"]);
     }
 
     #[test]
@@ -324,26 +337,23 @@ mod tests {
         let record = synthetic::record();
         assert!(!provenance(&record, &[]).contains("stale"));
         let text = provenance(&record, &["ch01-naive: measure again".to_owned()]);
-        assert!(text.contains("**This record is stale:**\n\n- ch01-naive: measure again\n"), "{text}");
-        assert!(text.contains("**Method.** Made up for a test.\n"), "{text}");
-        assert!(text.contains("| L2 cache | 60.0 MiB |"), "{text}");
+        has(
+            &text,
+            &["**This record is stale:**\n\n- ch01-naive: measure again\n", "**Method.** Made up for a test.\n"],
+        );
+        has(&text, &["| L2 cache | 60.0 MiB |"]);
         let mut record = record;
         let mut made = |slug: &str, by: &str| {
             record.code.insert(slug.to_owned(), by.to_owned());
             provenance(&record, &[])
         };
-        assert!(
-            made("a", "NVRTC 13.0 for sm_90").contains("| all chapters: compiled on the spot by NVRTC 13.0 for sm_90")
-        );
-        assert!(made("b", "committed").contains("; b: the committed PTX |"));
+        has(&made("a", "NVRTC 13.0 for sm_90"), &["| all chapters: compiled on the spot by NVRTC 13.0 for sm_90"]);
+        has(&made("b", "committed"), &["; b: the committed PTX |"]);
     }
 
     #[test]
     fn awkward_input_is_compared() {
         let text = alignment(&synthetic::record());
-        assert!(
-            text.contains("| i32 | 16,777,216 | 1 element on |") && text.contains("| f64 | 16,777,219 | aligned |"),
-            "{text}"
-        );
+        has(&text, &["| i32 | 16,777,216 | 1 element on |", "| f64 | 16,777,219 | aligned |"]);
     }
 }

@@ -5,21 +5,15 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
-use anyhow::{Context, Result};
-use regex::Regex;
-
+use anyhow::Result;
 use course::findings::Findings;
 use course::workspace;
 
-/// A mark: an escaping backslash (then it is text), its verb, and the rest.
-static MARK: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?P<escape>\\)?\{\{\s*#(?P<verb>\w+)(?:\s+(?P<rest>[^}]*))?\}\}").expect("a fixed pattern")
-});
-/// `ANCHOR: name` or `ANCHOR_END: name`, anywhere in a line.
-static ANCHOR: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"ANCHOR(?P<end>_END)?:\s*(?P<name>[\w-]+)").expect("a fixed pattern"));
+// A mark: an escaping backslash (then it is text), its verb, and the rest.
+pattern!(MARK, r"(?P<escape>\\)?\{\{\s*#(?P<verb>\w+)(?:\s+(?P<rest>[^}]*))?\}\}");
+// `ANCHOR: name` or `ANCHOR_END: name`, anywhere in a line.
+pattern!(ANCHOR, r"ANCHOR(?P<end>_END)?:\s*(?P<name>[\w-]+)");
 
 /// Includes of the book, and the problems with them.
 pub struct Includes {
@@ -37,8 +31,7 @@ pub fn check(root: &Path, src: &Path) -> Result<Includes> {
     let mut seen: BTreeSet<PathBuf> = pending.iter().cloned().collect();
     let mut problems = Vec::new();
     while let Some(page) = pending.pop() {
-        let text = std::fs::read_to_string(&page)
-            .with_context(|| format!("cannot read `{}`", workspace::name(root, &page)))?;
+        let text = workspace::read(root, &page)?;
         for mark in marks(&text) {
             let outcome = match target(root, &page, &mark) {
                 Ok(None) => continue,
@@ -111,7 +104,7 @@ fn check_file(name: &str, path: &Path, part: Option<&str>) -> Result<(), String>
 }
 
 /// Resolves `.` and `..` by name, so that messages show the file and not the way to it.
-fn tidy(path: &Path) -> PathBuf {
+pub fn tidy(path: &Path) -> PathBuf {
     let mut tidied = PathBuf::new();
     for part in path.components() {
         match part {
@@ -207,13 +200,10 @@ int c;
 
     /// A book of one page with this text, beside `k.cu` and `empty.cu`.
     fn problems(page: &str) -> Vec<String> {
-        let dir = tempfile::tempdir().unwrap();
+        let empty = "// ANCHOR: none\n\n// ANCHOR_END: none\n";
+        let dir = crate::tree(&[("k.cu", KERNEL), ("empty.cu", empty), ("src/deep/page.md", page)]);
         let root = dir.path();
-        std::fs::create_dir_all(root.join("src/deep")).unwrap();
-        std::fs::write(root.join("k.cu"), KERNEL).unwrap();
-        std::fs::write(root.join("empty.cu"), "// ANCHOR: none\n\n// ANCHOR_END: none\n").unwrap();
         std::fs::write(root.join("binary.bin"), [0xff, 0xfe, 0x00]).unwrap();
-        std::fs::write(root.join("src/deep/page.md"), page).unwrap();
         check(root, &root.join("src")).unwrap().findings.problems
     }
 
@@ -274,11 +264,9 @@ int c;
 
     #[test]
     fn included_files_are_searched_too() {
-        let dir = tempfile::tempdir().unwrap();
+        let part = ("part.txt", "one\n{{#include gone.txt}}\n");
+        let dir = crate::tree(&[part, ("src/page.md", "{{#include ../part.txt}}")]);
         let root = dir.path();
-        std::fs::create_dir_all(root.join("src")).unwrap();
-        std::fs::write(root.join("part.txt"), "one\n{{#include gone.txt}}\n").unwrap();
-        std::fs::write(root.join("src/page.md"), "{{#include ../part.txt}}").unwrap();
         let includes = check(root, &root.join("src")).unwrap();
         assert_eq!(includes.findings.problems, ["part.txt:2: includes `gone.txt`, which is not there"]);
         assert_eq!(includes.sources, BTreeSet::from([root.join("part.txt"), root.join("gone.txt")]));

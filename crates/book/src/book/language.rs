@@ -18,7 +18,7 @@ use mdbook_i18n_helpers::{gettext, xgettext};
 use mdbook_preprocessor::{Preprocessor, PreprocessorContext};
 use mdbook_renderer::RenderContext;
 use polib::catalog::Catalog;
-use polib::message::{Message, MessageView};
+use polib::message::MessageView;
 use polib::metadata::CatalogMetadata;
 use polib::po_file;
 
@@ -105,7 +105,7 @@ fn messages_of(root: &Path, book: &MDBook, mut pages: Book) -> Result<Catalog> {
     let kept: Vec<_> = worded.map(|message| (message.msgid().to_owned(), message.source().to_owned())).collect();
     let mut catalogue = Catalog::new(of_pages.metadata);
     for (text, source) in kept {
-        catalogue.append_or_update(Message::build_singular().with_msgid(text).with_source(source).done());
+        catalogue.append_or_update(catalogue::begun("", &text, &source).done());
     }
     for (mark, text, source) in found {
         let known = (!mark.is_empty()).then_some(mark.as_str());
@@ -114,12 +114,7 @@ fn messages_of(root: &Path, book: &MDBook, mut pages: Book) -> Result<Catalog> {
             Some(message) => format!("{}\n{source}", message.source()),
             None => source,
         };
-        let mut message = Message::build_singular();
-        message.with_msgid(text).with_source(source);
-        if let Some(mark) = known {
-            message.with_msgctxt(mark.to_owned());
-        }
-        catalogue.append_or_update(message.done());
+        catalogue.append_or_update(catalogue::begun(&mark, &text, &source).done());
     }
     Ok(order.sorted(catalogue))
 }
@@ -153,12 +148,7 @@ impl Order {
         all.sort_by(|a, b| a.0.cmp(&b.0));
         let mut sorted = Catalog::new(CatalogMetadata::new());
         for (_, message) in all {
-            let mut copy = Message::build_singular();
-            copy.with_msgid(message.msgid().to_owned()).with_source(message.source().to_owned());
-            if !message.msgctxt().is_empty() {
-                copy.with_msgctxt(message.msgctxt().to_owned());
-            }
-            sorted.append_or_update(copy.done());
+            sorted.append_or_update(catalogue::begun(message.msgctxt(), message.msgid(), message.source()).done());
         }
         sorted.metadata = catalogue.metadata;
         sorted

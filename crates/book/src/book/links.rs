@@ -4,29 +4,24 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
-use regex::Regex;
 
 use course::findings::Findings;
 use course::workspace;
 
+use super::includes::tidy;
 use super::site::decode;
 
-/// Files that a style sheet loads: `url(...)` and `@import "..."`.
-static CSS_URL: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"url\(\s*['"]?(?P<url>[^'")\s]+)|@import\s+['"](?P<import>[^'"]+)"#).expect("a fixed pattern")
-});
-/// A scheme and what follows it.
-static SCHEME: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<rest>.*)$").expect("a fixed pattern"));
-/// A host with a dot in it, then anything without blanks.
-static OUTSIDE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^//[\w-]+(\.[\w-]+)+(:\d+)?([/?#]\S*)?$").expect("a fixed pattern"));
+// Files that a style sheet loads: `url(...)` and `@import "..."`.
+pattern!(CSS_URL, r#"url\(\s*['"]?(?P<url>[^'")\s]+)|@import\s+['"](?P<import>[^'"]+)"#);
+// A scheme and what follows it.
+pattern!(SCHEME, r"^(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<rest>.*)$");
+// A host with a dot in it, then anything without blanks.
+pattern!(OUTSIDE, r"^//[\w-]+(\.[\w-]+)+(:\d+)?([/?#]\S*)?$");
 
 /// Kind of link, by what the browser does with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,14 +54,12 @@ pub fn check(dir: &Path) -> Result<Findings> {
     let mut pages = BTreeMap::new();
     let files: BTreeSet<PathBuf> = workspace::walk(dir)?.into_iter().collect();
     for file in &files {
-        let read =
-            || std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", workspace::name(dir, file)));
         match file.extension().and_then(|ext| ext.to_str()) {
             Some("html") => {
-                pages.insert(file.clone(), scan(&read()?));
+                pages.insert(file.clone(), scan(&workspace::read(dir, file)?));
             }
             Some("css") => {
-                let links = css_links(&read()?, 1);
+                let links = css_links(&workspace::read(dir, file)?, 1);
                 pages.insert(file.clone(), Page { links, ..Page::default() });
             }
             _ => {}
@@ -109,7 +102,7 @@ fn check_link(
     let path = decode(path.split('?').next().unwrap_or(""));
     let path = path.ok_or_else(|| format!("`{target}` is not well formed"))?;
     let folder = if pages[file].has_base { dir } else { file.parent().unwrap_or(dir) };
-    let to = if path.is_empty() { file.to_path_buf() } else { resolve(folder, &path) };
+    let to = if path.is_empty() { file.to_path_buf() } else { tidy(&folder.join(&path)) };
     let to = if files.contains(&to) { to } else { to.join("index.html") };
     if !files.contains(&to) {
         return Err(format!("`{target}` leads nowhere: the site has no `{path}`"));
@@ -135,21 +128,6 @@ fn check_outside(link: &Link, scheme: &str, rest: &str) -> Result<(), String> {
         ("http" | "https" | "mailto", Use::Go) => Err(format!("`{target}` is not a well-formed address")),
         _ => Err(format!("`{target}`: the scheme `{scheme}` has no place in the book")),
     }
-}
-
-/// `path` from `folder`, with `.` and `..` resolved by name.
-fn resolve(folder: &Path, path: &str) -> PathBuf {
-    let mut resolved = folder.to_path_buf();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                resolved.pop();
-            }
-            part => resolved.push(part),
-        }
-    }
-    resolved
 }
 
 fn css_links(css: &str, first_line: u64) -> Vec<Link> {
@@ -264,13 +242,12 @@ mod tests {
 
     /// Problems of a site with one page of this body, beside `other.html` with the id `there` and `a b.svg`.
     fn problems(body: &str) -> Vec<String> {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir(dir.path().join("deep")).unwrap();
-        std::fs::write(dir.path().join("other.html"), "<h1 id=there>x</h1><a name='old'></a>").unwrap();
-        std::fs::write(dir.path().join("index.html"), "<p>home</p>").unwrap();
-        std::fs::write(dir.path().join("deep/a b.svg"), "<svg/>").unwrap();
-        std::fs::write(dir.path().join("deep/page.html"), format!("<html>\n<body id='me'>{body}</body></html>"))
-            .unwrap();
+        let dir = crate::tree(&[
+            ("other.html", "<h1 id=there>x</h1><a name='old'></a>"),
+            ("index.html", "<p>home</p>"),
+            ("deep/a b.svg", "<svg/>"),
+            ("deep/page.html", &format!("<html>\n<body id='me'>{body}</body></html>")),
+        ]);
         let findings = check(dir.path()).unwrap();
         assert!(findings.examined > 0 || body.is_empty());
         findings.problems
@@ -343,10 +320,8 @@ mod tests {
 
     #[test]
     fn style_sheets_are_searched() {
-        let dir = tempfile::tempdir().unwrap();
         let css = "a { color: red }\nb { background: url(\"gone.svg\") }\n@import 'https://example.org/a.css';\n";
-        std::fs::write(dir.path().join("style.css"), css).unwrap();
-        let problems = check(dir.path()).unwrap().problems;
+        let problems = check(crate::tree(&[("style.css", css)]).path()).unwrap().problems;
         assert_eq!(problems.len(), 2, "{problems:?}");
         assert!(problems[0].starts_with("style.css:2: `gone.svg` leads nowhere"), "{problems:?}");
         assert!(problems[1].starts_with("style.css:3: "), "{problems:?}");

@@ -33,16 +33,6 @@ const RELOAD: &str = "<script>(()=>{let shown;setInterval(async()=>{try{\
 /// The longest text that is compiled; the course's own kernels have a tenth of it.
 const BODY_BYTES_MAX: usize = 256 << 10;
 
-/// Options of the server.
-pub struct Options {
-    /// On which port; 0 takes a free one.
-    pub port: u16,
-    /// True if to open the book in a browser.
-    pub open: bool,
-    /// Time limit of the compiler for a text of a page.
-    pub compile_limit: Duration,
-}
-
 /// A site that is served, and what is done for its pages.
 pub struct House {
     desk: Desk,
@@ -114,19 +104,19 @@ fn url_is_page(url: &str) -> bool {
     name.ends_with(".html") || !name.contains('.')
 }
 
-/// Builds, serves and watches until the reader stops the program.
-pub fn run(root: &Path, options: &Options) -> Result<()> {
-    let listener = http::listen(options.port)?;
+/// Builds, serves on this port and watches until the reader stops the program. The compiler may take so long for a text of a page.
+pub fn run(root: &Path, port: u16, in_browser: bool, compile_limit: Duration) -> Result<()> {
+    let listener = http::listen(port)?;
     let address = http::address(&listener)?;
     let port = listener.local_addr()?.port();
-    let house = Arc::new(House::new(root, root.join(BUILD_DIR), port, options.compile_limit)?);
+    let house = Arc::new(House::new(root, root.join(BUILD_DIR), port, compile_limit)?);
     let sources = Sources::of(root);
     house.rebuild(root);
     println!("serving the book at {address} (stop with Ctrl-C)");
     if device::nvrtc::Nvrtc::find(root).is_err() {
         println!("there is no NVRTC, so kernels cannot be edited in the pages: `cargo course setup` installs it");
     }
-    if options.open {
+    if in_browser {
         open::that_detached(&address).with_context(|| format!("cannot open a browser: open {address} yourself"))?;
     }
     let watcher = (root.to_path_buf(), Arc::clone(&house));
@@ -194,8 +184,7 @@ mod tests {
 
     /// A server of a site with one page, on a free port, and its token. It ends with the program.
     fn house() -> (SocketAddr, String, tempfile::TempDir) {
-        let site = tempfile::tempdir().unwrap();
-        std::fs::write(site.path().join("page.html"), "<html><head></head></html>").unwrap();
+        let site = crate::tree(&[("page.html", "<html><head></head></html>")]);
         let listener = http::listen(0).unwrap();
         let to = listener.local_addr().unwrap();
         let root = workspace::root().unwrap();
@@ -220,25 +209,18 @@ mod tests {
         let own = |text: String| text;
         let nothing_there = "/__lab/nothing";
         assert_eq!(ask(to, &token, nothing_there, "", own).0, 404, "the door is open to its own pages");
-        let strangers: [(&str, String, u16); 7] = [
-            ("without a token", format!("X-Lab-Token: {token}\r\n"), 403),
-            ("without an origin", format!("Origin: http://{to}\r\n"), 403),
-            ("from another origin", format!("Origin: http://{to}"), 403),
-            ("with another token", token.clone(), 403),
-            ("under another name", format!("Host: {to}"), 421),
-            ("without a name", format!("Host: {to}\r\n"), 421),
-            ("by another method", "POST".to_owned(), 405),
+        let strangers: [(&str, &str, &str, u16); 7] = [
+            ("without a token", &format!("X-Lab-Token: {token}\r\n"), "", 403),
+            ("without an origin", &format!("Origin: http://{to}\r\n"), "", 403),
+            ("from another origin", &format!("Origin: http://{to}"), "Origin: http://evil.example", 403),
+            ("with another token", &token, &"0".repeat(token.len()), 403),
+            ("under another name", &format!("Host: {to}"), "Host: evil.example", 421),
+            ("without a name", &format!("Host: {to}\r\n"), "", 421),
+            ("by another method", "POST", "GET", 405),
         ];
-        for (what, part, status) in strangers {
-            let instead = match what {
-                "from another origin" => "Origin: http://evil.example".to_owned(),
-                "with another token" => "0".repeat(token.len()),
-                "under another name" => "Host: evil.example".to_owned(),
-                "by another method" => "GET".to_owned(),
-                _ => String::new(),
-            };
+        for (what, part, instead, status) in strangers {
             for url in [nothing_there, "/__lab/compile", "/__lab/progress"] {
-                let (got, answer) = ask(to, &token, url, "", |text| text.replacen(&part, &instead, 1));
+                let (got, answer) = ask(to, &token, url, "", |text| text.replacen(part, instead, 1));
                 assert_eq!(got, status, "{what}: {answer}");
                 assert!(answer.trim_end().lines().last().is_some_and(|line| line.contains(' ')), "{what}: no sentence");
                 assert!(!answer.contains(&token), "{what}: the answer has the token");
@@ -286,12 +268,8 @@ mod tests {
 
     #[test]
     fn edits_of_pages_and_of_what_they_include_are_seen() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(dir.path().join("book/src")).unwrap();
-        std::fs::create_dir_all(dir.path().join("kernels")).unwrap();
         let page = "{{#include ../../kernels/k.cu}} {{#include ../../kernels/missing.cu}}";
-        std::fs::write(dir.path().join("book/src/page.md"), page).unwrap();
-        std::fs::write(dir.path().join("kernels/k.cu"), "one").unwrap();
+        let dir = crate::tree(&[("book/src/page.md", page), ("kernels/k.cu", "one")]);
         let sees = |file: &str, text: &str| {
             let sources = Sources::of(dir.path());
             assert!(!sources.changed());

@@ -90,8 +90,7 @@ mod tests {
 
     #[test]
     fn a_page_gets_its_head_and_what_is_gone_is_not_found() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("page.html"), "<head></head>").unwrap();
+        let dir = crate::tree(&[("page.html", "<head></head>")]);
         let found = file(dir.path(), "/page.html", "<b>");
         assert_eq!((found.status, found.content_type), (StatusCode::OK, "text/html; charset=utf-8"));
         assert_eq!(found.body, b"<head><b></head>");

@@ -4,10 +4,11 @@
 //! does not show.
 
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, ensure};
-use regex::{Captures, Regex};
+use course::workspace;
+use regex::Captures;
 
 use crate::packed;
 
@@ -38,16 +39,8 @@ pub fn slim(dir: &Path) -> Result<()> {
 
 /// Files of a folder by their beginning and end; a folder that is not there has none.
 pub fn named(folder: &Path, start: &str, end: &str) -> Result<Vec<PathBuf>> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
-    let mut found = Vec::new();
-    for entry in entries {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with(start) && name.ends_with(end) {
-            found.push(entry.path());
-        }
-    }
-    Ok(found)
+    let names = workspace::names(folder)?.into_iter();
+    Ok(names.filter(|name| name.starts_with(start) && name.ends_with(end)).map(|name| folder.join(name)).collect())
 }
 
 /// Changes the text of a file.
@@ -57,12 +50,6 @@ pub fn named(folder: &Path, start: &str, end: &str) -> Result<Vec<PathBuf>> {
 pub fn rewrite(path: &Path, change: impl Fn(&str) -> String) -> Result<()> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     std::fs::write(path, change(&text)).with_context(|| format!("cannot write `{}`", path.display()))
-}
-
-macro_rules! pattern {
-    ($name:ident, $text:literal) => {
-        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).expect("the pattern is tested"));
-    };
 }
 
 pattern!(SEARCH, r#"<script src="((?:elasticlunr|mark|searcher)-[^"]*)">"#);

@@ -10,20 +10,17 @@ use serde_json::Value;
 use super::{Scene, Verdict};
 
 /// Folder of the scripts and their npm packages.
-pub const FOLDER: &str = "crates/web/browser";
+const FOLDER: &str = "crates/web/browser";
 /// The oldest Node that playwright-core runs on.
 const NODE_MIN: u32 = 20;
 
-/// Browser to drive, or the verdict that says what is missing.
-pub enum Found {
-    /// Chromium.
-    Browser(PathBuf),
-    /// Skipped.
-    Missing(Verdict),
+/// Does what needs the browser, or says what is missing.
+pub fn look(scene: &Scene, work: fn(&Scene, &Path) -> Result<Verdict>) -> Result<Verdict> {
+    find(scene)?.map_or_else(Ok, |browser| work(scene, &browser))
 }
 
 /// Looks for all that the scripts need, and installs the npm packages where they are not yet.
-pub fn find(scene: &Scene) -> Result<Found> {
+fn find(scene: &Scene) -> Result<Result<PathBuf, Verdict>> {
     let Some(browser) = chromium::find() else {
         return missing(scene, "Chromium", "install it, or name one with CHROME");
     };
@@ -42,7 +39,7 @@ pub fn find(scene: &Scene) -> Result<Found> {
             return missing(scene, "playwright-core", &format!("`npm ci` in {FOLDER}"));
         }
     }
-    Ok(Found::Browser(browser))
+    Ok(Ok(browser))
 }
 
 /// Returns whether the packages of the lock file are those that were installed: npm keeps a copy of what it did.
@@ -66,15 +63,20 @@ fn major(version: &str) -> Option<u32> {
     version.strip_prefix('v')?.split('.').next()?.parse().ok()
 }
 
-fn missing(scene: &Scene, what: &str, how: &str) -> Result<Found> {
+fn missing(scene: &Scene, what: &str, how: &str) -> Result<Result<PathBuf, Verdict>> {
     if scene.is_ci {
         bail!("no {what}, and CI looks at the pages in a browser: {how}");
     }
-    Ok(Found::Missing(Verdict::Skip(format!("no {what} on this machine: {how}"))))
+    Ok(Err(Verdict::Skip(format!("no {what} on this machine: {how}"))))
 }
 
-/// Runs a script of the folder, whose findings are lines of its output and whose last words are a JSON object.
+/// Runs a script of the folder, whose last words are a JSON object.
 pub fn run(scene: &Scene, script: &str, args: &[&Path]) -> Result<Value> {
+    serde_json::from_str(&last_words(scene, script, args)?).with_context(|| format!("{script} ends with a summary"))
+}
+
+/// Runs a script of the folder, whose findings are lines of its output. Returns what it says in the end if there are none.
+pub fn last_words(scene: &Scene, script: &str, args: &[&Path]) -> Result<String> {
     let path = scene.root.join(FOLDER).join(script);
     let Output { status, stdout, stderr } =
         Command::new("node").arg(path).args(args).output().context("cannot run node")?;
@@ -82,7 +84,7 @@ pub fn run(scene: &Scene, script: &str, args: &[&Path]) -> Result<Value> {
     if !status.success() {
         bail!("{}", if said.is_empty() { last } else { said });
     }
-    serde_json::from_str(&last).with_context(|| format!("{script} ends with a summary"))
+    Ok(last.into_owned())
 }
 
 #[cfg(test)]
@@ -98,15 +100,13 @@ mod tests {
 
     #[test]
     fn packages_of_another_lock_file_are_installed_anew() {
-        let folder = tempfile::tempdir().unwrap();
         let lock = |version: &str| {
             format!("{{\"packages\": {{\"\": {{}}, \"node_modules/a\": {{\"version\": \"{version}\"}}}}}}")
         };
-        std::fs::write(folder.path().join("package-lock.json"), lock("1.0.0")).unwrap();
+        let folder = crate::tree(&[("package-lock.json", &lock("1.0.0"))]);
         assert!(!is_installed(folder.path()));
-        std::fs::create_dir(folder.path().join("node_modules")).unwrap();
         for (version, is) in [("0.9.0", false), ("1.0.0", true)] {
-            std::fs::write(folder.path().join("node_modules/.package-lock.json"), lock(version)).unwrap();
+            lab::record::write(&folder.path().join("node_modules/.package-lock.json"), &lock(version)).unwrap();
             assert_eq!(is_installed(folder.path()), is);
         }
     }

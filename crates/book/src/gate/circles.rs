@@ -2,25 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::LazyLock;
 
-use anyhow::{Context, Result};
-use regex::Regex;
-
+use anyhow::Result;
 use course::findings::Findings;
 use course::workspace;
 
 /// Crates, and the most modules of each that may import each other.
 const LIMITS: [(&str, usize); 4] = [("lab", 2), ("report", 2), ("course", 3), ("book", 3)];
 
-/// Paths of the crate's own behind `use`.
-static USE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\buse\s+((?:crate|super|self)::[^;]+);").expect("a fixed pattern"));
-/// A path of the crate's own, in code.
-static PATH: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b(?:crate|super)(?:::\w+)+").expect("a fixed pattern"));
-/// Exports of modules in the root of a crate.
-static EXPORT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\bpub use\s+([^;]+);").expect("a fixed pattern"));
-static COMMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"//[^\n]*").expect("a fixed pattern"));
+// Paths of the crate's own behind `use`.
+pattern!(USE, r"\buse\s+((?:crate|super|self)::[^;]+);");
+// A path of the crate's own, in code.
+pattern!(PATH, r"\b(?:crate|super)(?:::\w+)+");
+// Exports of modules in the root of a crate.
+pattern!(EXPORT, r"\bpub use\s+([^;]+);");
+pattern!(COMMENT, r"//[^\n]*");
 
 /// Each crate's modules import each other in circles of a few at most. Tests and macros are not looked at.
 pub fn check(root: &Path) -> Result<Findings> {
@@ -45,7 +41,7 @@ fn modules(root: &Path, name: &str) -> Result<BTreeMap<String, String>> {
     let folder = root.join("crates").join(name).join("src");
     let mut modules = BTreeMap::new();
     for file in workspace::walk(&folder)?.iter().filter(|file| file.extension().is_some_and(|ext| ext == "rs")) {
-        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
+        let text = workspace::read(root, file)?;
         let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
         let path = workspace::name(&folder, file).trim_end_matches(".rs").replace('/', "::");
         let path = if path == "lib" { String::new() } else { path };
@@ -175,11 +171,7 @@ mod tests {
     #[test]
     fn too_large_a_circle_is_a_problem_and_tests_are_no_import() {
         let dir = tempfile::tempdir().unwrap();
-        let put = |name: &str, text: &str| {
-            let path = dir.path().join("crates").join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        };
+        let put = |name: &str, text: &str| lab::record::write(&dir.path().join("crates").join(name), text).unwrap();
         for (name, _) in LIMITS {
             put(&format!("{name}/src/lib.rs"), "//! A crate.\n");
         }

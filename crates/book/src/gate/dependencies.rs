@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use spdx::{Expression, Licensee, ParseMode};
 
 use course::findings::Findings;
+use course::workspace;
 
 use super::Verdict;
 
@@ -20,17 +20,9 @@ const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// Every package that `Cargo.lock` names has a licence that the list allows, and comes from crates.io if it is not our own.
 pub fn licences(root: &Path) -> Result<Findings> {
-    let list = std::fs::read_to_string(root.join(LIST)).with_context(|| format!("cannot read `{LIST}`"))?;
-    let allowed = allowed(&list)?;
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["metadata", "--format-version", "1", "--locked"])
-        .current_dir(root)
-        .output()
-        .context("cannot run cargo")?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "`cargo metadata --locked` fails\n{}", said.trim_end());
-    let metadata: Value = serde_json::from_slice(&output.stdout).context("`cargo metadata` prints no JSON")?;
+    let allowed = allowed(&workspace::read(root, LIST)?)?;
+    let output = said(root, "metadata --locked", &["metadata", "--format-version", "1", "--locked"])?;
+    let metadata: Value = serde_json::from_str(&output).context("`cargo metadata` prints no JSON")?;
     let mut findings = Findings::new("licences");
     for package in metadata["packages"].as_array().into_iter().flatten() {
         findings.examined += 1;
@@ -96,24 +88,22 @@ fn built_twice(alone: &BTreeSet<String>, with_tests: &BTreeSet<String>) -> Vec<S
 
 /// A line for each package in the tree that cargo shows for these options: name, version, features.
 fn features(root: &Path, options: &[&str]) -> Result<BTreeSet<String>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["tree", "--locked", "--prefix", "none", "--format", "{p} {f}"])
-        .args(options)
-        .current_dir(root)
-        .output()
-        .context("cannot run cargo")?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "`cargo tree` fails\n{}", said.trim_end());
-    let lines = String::from_utf8_lossy(&output.stdout);
-    Ok(lines.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect())
+    let words = [&["tree", "--locked", "--prefix", "none", "--format", "{p} {f}"], options].concat();
+    Ok(said(root, "tree", &words)?.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect())
+}
+
+/// Output of cargo for these words, which a message calls `command`.
+fn said(root: &Path, command: &str, words: &[&str]) -> Result<String> {
+    let output = workspace::cargo(root).args(words).output().context("cannot run cargo")?;
+    let why = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "`cargo {command}` fails\n{}", why.trim_end());
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Checks the packages of `Cargo.lock` against advisories, where cargo-deny is installed and can fetch their list. Licences and sources are
 /// checked without it, so that nothing else goes unseen where it is missing.
 pub fn advisories(root: &Path) -> Result<Verdict> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let deny = |args: &[&str]| Command::new(&cargo).arg("deny").args(args).current_dir(root).output();
+    let deny = |args: &[&str]| workspace::cargo(root).arg("deny").args(args).output();
     if !deny(&["--version"]).context("cannot run cargo")?.status.success() {
         let why = "no advisory was looked up, for want of cargo-deny: `cargo install --locked cargo-deny`";
         return Ok(Verdict::Skip(why.to_owned()));

@@ -2,14 +2,13 @@
 //! right or wrong at its lines; who is no page of the server is refused; what is answered in a page counts in the terminal.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use course::{exercise, show, workspace};
 use device::nvrtc::Nvrtc;
 
-use super::browser::{self, FOLDER, Found};
+use super::browser;
 use super::{Scene, Verdict, built_site};
 use crate::book::serve::{House, http};
 
@@ -21,11 +20,7 @@ const COMPILE_LIMIT: Duration = Duration::from_secs(20);
 const COPIED: [&str; 2] = ["chapters", "kernels"];
 
 /// Runs the check.
-pub fn check(scene: &Scene) -> Result<Verdict> {
-    let chromium = match browser::find(scene)? {
-        Found::Browser(chromium) => chromium,
-        Found::Missing(verdict) => return Ok(verdict),
-    };
+pub fn check(scene: &Scene, chromium: &Path) -> Result<Verdict> {
     if Nvrtc::find(&scene.root).is_err() {
         if scene.is_ci {
             bail!("no NVRTC, and CI compiles what a page sends: `cargo course setup`");
@@ -34,7 +29,7 @@ pub fn check(scene: &Scene) -> Result<Verdict> {
     }
     let pictures = scene.root.join("target/gate/edit");
     let reader = copy(&scene.root, &pictures.join("reader"))?;
-    let site = built_site(scene)?;
+    let site = built_site(&scene.root)?;
     let listener = http::listen(0)?;
     let (address, port) = (http::address(&listener)?, listener.local_addr()?.port());
     let house = House::new(&reader, site.clone(), port, COMPILE_LIMIT)?;
@@ -44,28 +39,19 @@ pub fn check(scene: &Scene) -> Result<Verdict> {
         show::write(&scene.root, &exercise::scene::named(&reader, "four-loads")?.data)?,
         show::write(&scene.root, &show::trace(&trace(&scene.root, &pictures)?)?)?,
     ];
-    let output = Command::new("node")
-        .arg(scene.root.join(FOLDER).join("edit.mjs"))
-        .arg(&address)
-        .args([&site, &chromium, &pictures])
-        .args(&pages)
-        .output()
-        .context("cannot run node")?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    if !output.status.success() {
-        bail!("{}{}", said, if said.is_empty() { String::from_utf8_lossy(&output.stderr) } else { "".into() });
-    }
+    let args = [Path::new(&address), &site, chromium, &pictures, &pages[0], &pages[1]];
+    let last = browser::last_words(scene, "edit.mjs", &args)?;
     let solved = exercise::solved(&reader)?;
     if solved != ["half-the-blocks"] {
         bail!("the page answered half-the-blocks, and the terminal knows of {solved:?}");
     }
-    Ok(Verdict::Pass(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+    Ok(Verdict::Pass(last.trim().to_owned()))
 }
 
 /// A file as `--trace` writes it, of two blocks that sum 0, 1, 2, ….
 fn trace(root: &Path, folder: &Path) -> Result<PathBuf> {
     let name = "kernels/ptx/ch03-sequential.ptx";
-    let ptx = std::fs::read_to_string(root.join(name)).with_context(|| format!("cannot read `{name}`"))?;
+    let ptx = workspace::read(root, name)?;
     let kernel = simt::Program::load(name, &ptx)?.kernel("sequential_i32")?;
     let mut memory = simt::Memory::default();
     let input = memory.alloc("in", 4 * N, 4)?;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use regex::Regex;
 
 use course::findings::Findings;
@@ -21,20 +21,18 @@ const EXTRACT: &str = "```text\n";
 
 /// Reads both guides and the record.
 pub fn check(root: &Path) -> Result<Findings> {
-    let read = |name: &str| std::fs::read_to_string(root.join(name)).with_context(|| format!("cannot read `{name}`"));
     let mut findings = Findings::new("promises of the guides");
     for (guide, most) in WORDS_MAX {
         findings.examined += 1;
-        let words = read(guide)?.split_whitespace().count();
+        let words = workspace::read(root, guide)?.split_whitespace().count();
         if words > most {
-            findings
-                .problems
-                .push(format!("{guide}: {words} words, and at most {most}: say less, or say it elsewhere"));
+            let problem = format!("{guide}: {words} words, and at most {most}: say less, or say it elsewhere");
+            findings.problems.push(problem);
         }
     }
-    let run = read(RECORD).unwrap_or_default();
+    let run = workspace::read(root, RECORD).unwrap_or_default();
     for name in READMES {
-        let promises = promises(&read(name)?, name, &run);
+        let promises = promises(&workspace::read(root, name)?, name, &run);
         findings.examined += promises.len();
         let broken = promises.into_iter().filter(|(is_kept, _)| !is_kept);
         findings.problems.extend(broken.map(|(_, problem)| format!("{name}: {problem}")));
@@ -64,8 +62,7 @@ fn raw_pages(root: &Path) -> Result<Vec<String>> {
         if !file.extension().is_some_and(|end| ["md", "rs", "toml", "yml"].iter().any(|&is| end == is)) {
             continue;
         }
-        let text =
-            std::fs::read_to_string(root.join(&file)).with_context(|| format!("cannot read `{}`", file.display()))?;
+        let text = workspace::read(root, &file)?;
         for (index, line) in text.lines().enumerate().filter(|(_, line)| link.is_match(line)) {
             let (name, line, page) = (file.display(), index + 1, link.find(line).map_or("", |found| found.as_str()));
             problems.push(format!("{name}:{line}: `{page}` is the source of a page: link to the book"));
@@ -77,16 +74,11 @@ fn raw_pages(root: &Path) -> Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree;
 
     fn problems(readme: &str, run: &str) -> Vec<String> {
-        let dir = tempfile::tempdir().unwrap();
-        for name in READMES {
-            std::fs::write(dir.path().join(name), readme).unwrap();
-        }
-        std::fs::write(dir.path().join("CONTRIBUTING.md"), "few words").unwrap();
-        std::fs::create_dir_all(dir.path().join(RECORD).parent().unwrap()).unwrap();
-        std::fs::write(dir.path().join(RECORD), run).unwrap();
-        check(dir.path()).unwrap().problems
+        let [english, chinese] = READMES.map(|name| (name, readme));
+        check(tree(&[english, chinese, ("CONTRIBUTING.md", "few words"), (RECORD, run)]).path()).unwrap().problems
     }
 
     #[test]
@@ -106,16 +98,13 @@ mod tests {
 
     #[test]
     fn a_link_to_the_source_of_a_page_is_refused() {
-        let root = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(root.path().join("book/src")).unwrap();
         // In two parts, so that this file has no such link.
         let page = ["book/src", "a.md"].join("/");
-        let texts = [
-            ("README.md", format!("[a]({page}) `{page}` [b](book/src/b.txt)\n")),
-            ("b.rs", format!("/// See\n/// https://example.org/x/{page}.\n")),
-            ("book/src/c.md", format!("[a](../../{page})\n")),
-        ];
-        texts.iter().for_each(|(name, text)| std::fs::write(root.path().join(name), text).unwrap());
+        let root = tree(&[
+            ("README.md", &format!("[a]({page}) `{page}` [b](book/src/b.txt)\n")),
+            ("b.rs", &format!("/// See\n/// https://example.org/x/{page}.\n")),
+            ("book/src/c.md", &format!("[a](../../{page})\n")),
+        ]);
         let problems = raw_pages(root.path()).unwrap();
         assert_eq!(problems.len(), 2, "{problems:?}");
         assert!(problems[0].starts_with("README.md:1: ") && problems[1].starts_with("b.rs:2: "), "{problems:?}");

@@ -2,11 +2,8 @@
 //! the English one. What a reader sees must bear the sign; links, names, answers and numbers must be those of the English book.
 
 use std::path::Path;
-use std::sync::LazyLock;
 
 use anyhow::Result;
-use regex::Regex;
-
 use polib::catalog::Catalog;
 use polib::metadata::CatalogMetadata;
 
@@ -18,11 +15,11 @@ use course::findings::Findings;
 const SIGN: &str = "译";
 /// Differences of a page that are reported.
 const REPORTED_MAX: usize = 3;
-/// Content of `<main>`.
-static MAIN: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)<main>(.*)</main>").expect("a fixed pattern"));
-/// Two words of a language: names of kernels, and output, are none.
-static WORDS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z]{2,} +[a-z]{2,}").expect("a fixed pattern"));
-static CODE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)<code[^>]*>.*?</code>").expect("a fixed pattern"));
+// Content of `<main>`.
+pattern!(MAIN, r"(?s)<main>(.*)</main>");
+// Two words of a language: names of kernels, and output, are none.
+pattern!(WORDS, r"[A-Za-z]{2,} +[a-z]{2,}");
+pattern!(CODE, r"(?s)<code[^>]*>.*?</code>");
 
 /// Builds the made-up translation and the English book, both as mdBook leaves them, and holds one beside the other.
 ///
@@ -35,17 +32,11 @@ pub fn check(root: &Path) -> Result<Findings> {
     language::build(root, catalogue, language::Notes::new(), "zh_CN", &dir)?;
     let untranslated = Catalog::new(CatalogMetadata::default());
     language::build(root, untranslated, language::Notes::new(), "en", &english_dir)?;
-    for entry in std::fs::read_dir(&dir)? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.extension().is_some_and(|ext| ext == "html") && !language::edition::NO_PAGES.contains(&&*name) {
-            let english = std::fs::read_to_string(english_dir.join(&name))?;
-            findings.examined += 1;
-            let problems = differences(main(&english), main(&std::fs::read_to_string(&path)?));
-            findings
-                .problems
-                .extend(problems.into_iter().take(REPORTED_MAX).map(|problem| format!("{name}: {problem}")));
-        }
+    for name in language::edition::pages(&dir)? {
+        let [english, made_up] = [&english_dir, &dir].map(|dir| std::fs::read_to_string(dir.join(&name)));
+        findings.examined += 1;
+        let problems = differences(main(&english?), main(&made_up?)).into_iter().take(REPORTED_MAX);
+        findings.problems.extend(problems.map(|problem| format!("{name}: {problem}")));
     }
     // The table of contents is a page beside them.
     let contents = std::fs::read_to_string(dir.join("toc.html"))?;

@@ -26,14 +26,10 @@ static MACHINE_PATH: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Folders of made-up users, the only ones that may stand in examples and tests.
 const EXAMPLE_USERS: [&str; 2] = ["/ann", "/reader"];
-/// A path in backticks: it has a slash or a dot, and no blanks, wildcards or placeholders.
-static QUOTED_PATH: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"`(?P<path>\.?[A-Za-z0-9_][\w.-]*(?:/[\w.-]*)+|[\w-]+\.(?:toml|md|rs|cu|ptx|json|css))`")
-        .expect("a fixed pattern")
-});
-/// Target of a Markdown link, up to its fragment.
-static LINK_TARGET: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\]\((?P<path>[^):#\s]+)[^):\s]*\)").expect("a fixed pattern"));
+// A path in backticks: it has a slash or a dot, and no blanks, wildcards or placeholders.
+pattern!(QUOTED_PATH, r"`(?P<path>\.?[A-Za-z0-9_][\w.-]*(?:/[\w.-]*)+|[\w-]+\.(?:toml|md|rs|cu|ptx|json|css))`");
+// Target of a Markdown link, up to its fragment.
+pattern!(LINK_TARGET, r"\]\((?P<path>[^):#\s]+)[^):\s]*\)");
 
 /// Every Rust file says in its first line what it is for, and is short enough to read at one sitting.
 pub fn rust_files(root: &Path) -> Result<Findings> {
@@ -41,7 +37,7 @@ pub fn rust_files(root: &Path) -> Result<Findings> {
     for file in workspace::files(root)?.iter().filter(|file| file.extension().is_some_and(|ext| ext == "rs")) {
         findings.examined += 1;
         let name = workspace::name(root, file);
-        let text = std::fs::read_to_string(root.join(file)).with_context(|| format!("cannot read `{name}`"))?;
+        let text = workspace::read(root, file)?;
         if !text.starts_with("//!") {
             findings.problems.push(format!("{name}:1: does not begin with `//!` and what the module is for"));
         }
@@ -99,13 +95,8 @@ pub fn slugs(root: &Path, lessons: &[&str], more_kernels: &[&str]) -> Result<Fin
 /// The slugs that exist at a place: names that begin with `ch` and two digits.
 fn slugs_at(root: &Path, place: &str) -> Result<Vec<String>> {
     let (folder, rest) = place.split_once("{}").unwrap_or((place, ""));
-    let folder = root.join(folder);
-    if !folder.is_dir() {
-        return Ok(Vec::new());
-    }
     let mut slugs = Vec::new();
-    for entry in std::fs::read_dir(&folder).with_context(|| format!("cannot list `{}`", folder.display()))? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
+    for name in workspace::names(&root.join(folder))? {
         // `{}/Cargo.toml`: the folder has the slug's name; `{}.cu`: the file has, with an extension.
         let slug = if rest.starts_with('/') { Some(name.as_str()) } else { name.strip_suffix(rest) };
         let Some(slug) = slug else { continue };
@@ -147,7 +138,7 @@ pub fn named_paths(root: &Path) -> Result<Findings> {
     let walks = workspace::walk(&root.join(GUIDE_FOLDER))?;
     let guides = GUIDES.map(str::to_owned).into_iter().chain(walks.iter().map(|path| workspace::name(root, path)));
     for guide in guides {
-        let text = std::fs::read_to_string(root.join(&guide)).with_context(|| format!("cannot read `{guide}`"))?;
+        let text = workspace::read(root, &guide)?;
         for (index, line) in text.lines().enumerate() {
             for found in QUOTED_PATH.captures_iter(line).chain(LINK_TARGET.captures_iter(line)) {
                 let path = &found["path"];
@@ -186,16 +177,7 @@ fn machine_paths_in(file: &Path, text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
-        let dir = tempfile::tempdir().unwrap();
-        for (name, text) in files {
-            let path = dir.path().join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        dir
-    }
+    use crate::tree;
 
     #[test]
     fn heads_and_lengths() {

@@ -3,12 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use course::share::{self, Piece};
 
-use super::browser::{self, Found};
+use super::browser;
 use super::{Scene, Verdict, built_site};
-use crate::book::language::edition::NO_PAGES;
+use crate::book::language::edition;
 
 /// Shares that the pages are dealt into, where CI looks at them.
 const SHARES: usize = 3;
@@ -16,17 +16,13 @@ const SHARES: usize = 3;
 const MAKERS: [&str; 3] = ["crates/web/browser/pages.mjs", "crates/web/browser/contrast.mjs", "crates/book/src/book/"];
 
 /// Runs the check. In CI it looks at the pages that the commit has changed, and at a third of the others.
-pub fn check(scene: &Scene) -> Result<Verdict> {
-    let chromium = match browser::find(scene)? {
-        Found::Browser(chromium) => chromium,
-        Found::Missing(verdict) => return Ok(verdict),
-    };
-    let site = built_site(scene)?;
+pub fn check(scene: &Scene, chromium: &Path) -> Result<Verdict> {
+    let site = built_site(&scene.root)?;
     let share = share::of(&scene.root, pieces(&site)?, SHARES, &MAKERS);
     let (chosen, words) = share.map_or_else(Default::default, |(names, words)| (names, format!(" ({words})")));
     let chosen: Vec<PathBuf> = chosen.into_iter().map(PathBuf::from).collect();
     let pictures = scene.root.join("target/gate/pages");
-    let fixed = [site.as_path(), &chromium, &pictures];
+    let fixed = [site.as_path(), chromium, &pictures];
     let args: Vec<&Path> = fixed.into_iter().chain(chosen.iter().map(PathBuf::as_path)).collect();
     let summary = browser::run(scene, "pages.mjs", &args)?;
     let [pages, views, answers, figures, terms, largest] =
@@ -41,16 +37,12 @@ pub fn check(scene: &Scene) -> Result<Verdict> {
 
 /// The pages of a site by their length, with the sources that are theirs alone.
 fn pieces(site: &Path) -> Result<Vec<Piece>> {
-    let mut pieces = Vec::new();
-    for entry in std::fs::read_dir(site).with_context(|| format!("cannot read `{}`", site.display()))? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let Some(stem) = name.strip_suffix(".html").filter(|_| !NO_PAGES.contains(&name.as_str())) else { continue };
+    let piece = |name: String| {
         let folders = ["book/src/", "book/src/generated/", "book/src/lab/data/", "chapters/"];
-        let files = folders.map(|folder| format!("{folder}{stem}")).into();
-        pieces.push(Piece { weight: entry.metadata()?.len(), files, name });
-    }
-    Ok(pieces)
+        let files = folders.map(|folder| format!("{folder}{}", name.trim_end_matches(".html"))).into();
+        Ok(Piece { weight: site.join(&name).metadata()?.len(), files, name })
+    };
+    edition::pages(site)?.into_iter().map(piece).collect()
 }
 
 #[cfg(test)]
@@ -59,10 +51,7 @@ mod tests {
 
     #[test]
     fn a_page_is_known_by_its_sources() {
-        let dir = tempfile::tempdir().unwrap();
-        for name in ["ch01-a.html", "print.html", "a.css"] {
-            std::fs::write(dir.path().join(name), "page").unwrap();
-        }
+        let dir = crate::tree(&["ch01-a.html", "print.html", "a.css"].map(|name| (name, "page")));
         let pieces = pieces(dir.path()).unwrap();
         assert_eq!(
             pieces.iter().map(|piece| (piece.name.as_str(), piece.weight)).collect::<Vec<_>>(),

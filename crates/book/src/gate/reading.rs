@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use course::exercise::LIST;
 use course::findings::Findings;
+use course::workspace;
 use regex::Regex;
 
 use crate::book::glossary::{self, Term};
@@ -21,7 +22,7 @@ pub fn cores(root: &Path, slugs: &[&str]) -> Result<Findings> {
     let mut findings = Findings::new("chapters' cores");
     for slug in slugs {
         let name = format!("{SRC}/{slug}.md");
-        let text = std::fs::read_to_string(root.join(&name)).with_context(|| format!("cannot read `{name}`"))?;
+        let text = workspace::read(root, &name)?;
         let words = core_words(&text)?;
         findings.examined += 1;
         if words > CORE_WORDS_MAX {
@@ -39,7 +40,7 @@ pub fn placed(root: &Path, chapters: &[(String, Vec<String>)]) -> Result<Finding
     let mut findings = Findings::new("exercises on their pages");
     for (slug, ids) in chapters {
         let name = format!("{SRC}/{slug}.md");
-        let text = std::fs::read_to_string(root.join(&name)).with_context(|| format!("cannot read `{name}`"))?;
+        let text = workspace::read(root, &name)?;
         let mark =
             Regex::new(&format!(r"\{{\{{#include generated/{}/exercises\.md:([\w-]+)\}}\}}", regex::escape(slug)))?;
         let included: Vec<&str> = mark.captures_iter(&text).filter_map(|mark| Some(mark.get(1)?.as_str())).collect();
@@ -100,9 +101,7 @@ fn blank_range(text: &str, start: usize, end: usize) -> String {
 /// the book makes show what it means.
 pub fn terms(root: &Path) -> Result<Findings> {
     let mut findings = Findings::new("terms of the glossary");
-    let read = |name: &str| {
-        std::fs::read_to_string(root.join(SRC).join(name)).with_context(|| format!("cannot read `{SRC}/{name}`"))
-    };
+    let read = |name: &str| workspace::read(root, format!("{SRC}/{name}"));
     let terms = glossary::parse(&read(glossary::PAGE)?)?;
     findings.examined = terms.len();
     for page in path(&read("SUMMARY.md")?)? {
@@ -152,6 +151,7 @@ fn first_uses(page: &str, terms: &[Term]) -> Result<Vec<(usize, String)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree;
 
     const GLOSSARY_TEXT: &str =
         "# Glossary\n\n### warp {#warp}\n\n32 threads.\n\n### shared memory {#shared-memory}\n\nA block's.\n";
@@ -166,23 +166,19 @@ mod tests {
 
     #[test]
     fn a_long_core_is_refused() {
-        let root = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(root.path().join(SRC)).unwrap();
         for (words, problems) in [(CORE_WORDS_MAX, 0), (CORE_WORDS_MAX + 1, 1)] {
-            std::fs::write(root.path().join("book/src/ch01-a.md"), "word ".repeat(words)).unwrap();
+            let root = tree(&[("book/src/ch01-a.md", &"word ".repeat(words))]);
             assert_eq!(cores(root.path(), &["ch01-a"]).unwrap().problems.len(), problems);
         }
     }
 
     #[test]
     fn exercises_out_of_order_or_left_out_are_found() {
-        let root = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(root.path().join(SRC)).unwrap();
         let chapters = [("ch01-a".to_owned(), vec!["x".to_owned(), "y".to_owned()])];
         for (parts, problems) in [("x list y", 0), ("y list x", 1), ("x list", 1), ("x y", 1), ("x x list y", 1)] {
             let include = |part: &str| format!("{{{{#include generated/ch01-a/exercises.md:{part}}}}}\n");
             let page: String = parts.split(' ').map(include).collect();
-            std::fs::write(root.path().join("book/src/ch01-a.md"), page).unwrap();
+            let root = tree(&[("book/src/ch01-a.md", &page)]);
             assert_eq!(placed(root.path(), &chapters).unwrap().problems.len(), problems, "{parts}");
         }
     }

@@ -3,25 +3,20 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::LazyLock;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use regex::Regex;
 
 use crate::book::language::catalogue::{self, Edition, State};
 use crate::book::language::{self, numbers};
 use course::findings::Findings;
+use course::workspace;
 
 /// Messages that are not translated and are shown, of each language.
 const SHOWN: usize = 5;
 /// First words of the columns of a table of terms.
 const COLUMNS: [&str; 4] = ["English", "rendering", "never", "always"];
 
-macro_rules! pattern {
-    ($name:ident, $text:literal) => {
-        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).expect("a fixed pattern"));
-    };
-}
 pattern!(CODE, r"(?s)``.*?``|`[^`]*`|<code[^>]*>.*?</code>");
 pattern!(TARGET, r"\]\(([^)\s]*)[^)]*\)");
 pattern!(TAG, r"<[^<>]+>");
@@ -42,7 +37,7 @@ struct Term {
 /// Reads the table of a language: words in columns, with tabs between them.
 fn terms(root: &Path, language: &str) -> Result<Vec<Term>> {
     let name = format!("{}/{language}.terms.tsv", language::FOLDER);
-    let text = std::fs::read_to_string(root.join(&name)).with_context(|| format!("cannot read `{name}`"))?;
+    let text = workspace::read(root, &name)?;
     let mut lines = text.lines().map(|line| line.split('\t').collect::<Vec<_>>());
     ensure!(
         lines.next().is_some_and(|head| head.starts_with(&COLUMNS)),
@@ -195,17 +190,15 @@ mod tests {
 
     #[test]
     fn a_term_has_one_rendering() {
-        let root = tempfile::tempdir().unwrap();
-        std::fs::create_dir(root.path().join("po")).unwrap();
-        let write = |text: &str| std::fs::write(root.path().join("po/zh_CN.terms.tsv"), text).unwrap();
-        write("English\trendering\tnever\talways\tnote\nwarp\t线程束\t经线 线程组\tx\t\nlane\t通道\t\t\t\n");
-        let terms = terms(root.path(), "zh_CN").unwrap();
+        let terms = |text: &str| super::terms(crate::tree(&[("po/zh_CN.terms.tsv", text)]).path(), "zh_CN");
+        let head = terms("warp\t线程束\n").unwrap_err().to_string();
+        assert!(head.contains("must begin with the columns"), "{head}");
+        let rows = "warp\t线程束\t经线 线程组\tx\t\nlane\t通道\t\t\t\n";
+        let terms = terms(&format!("English\trendering\tnever\talways\tnote\n{rows}")).unwrap();
         assert_eq!(misnamed("a warp of 32 lanes", "32 个通道的线程束", &terms), Vec::<String>::new());
         assert_eq!(misnamed("Two Warps", "两束", &terms).len(), 1);
         assert_eq!(misnamed("a lane", "一个车道", &terms), Vec::<String>::new(), "it is not asked for");
         assert_eq!(misnamed("no term", "线程组", &terms).len(), 1);
         assert_eq!(misnamed("`warp`", "`warp`", &terms), Vec::<String>::new(), "code is no term");
-        write("warp\t线程束\n");
-        assert!(super::terms(root.path(), "zh_CN").unwrap_err().to_string().contains("must begin with the columns"));
     }
 }

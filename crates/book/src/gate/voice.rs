@@ -42,8 +42,7 @@ pub fn check(root: &Path) -> Result<String> {
     for file in workspace::files(root)? {
         let is_ours = file.starts_with("crates") || file.starts_with("chapters");
         if is_ours && file.extension().is_some_and(|ext| ext == "rs") {
-            let name = workspace::name(root, &file);
-            texts.push(std::fs::read_to_string(root.join(&file)).with_context(|| format!("cannot read `{name}`"))?);
+            texts.push(workspace::read(root, &file)?);
         }
     }
     judge(&texts, &TURNS)

@@ -99,15 +99,7 @@ impl Answer {
     }
 }
 
-/// The simulator with all checks, and at most so many warp-instructions for a block.
-///
-/// # Errors
-/// None that a reader could cause.
-pub(super) fn simulator(schedule: Schedule, steps_per_block_max: u64) -> Result<Device> {
-    Ok(Device::open(Choice::Sim, options(schedule, steps_per_block_max, None))?)
-}
-
-/// Options of a [`simulator`] that records what `trace` asks for.
+/// Options of a simulator with all checks and at most so many warp-instructions for a block, which records what `trace` asks for.
 pub(super) fn options(schedule: Schedule, steps_per_block_max: u64, trace: Option<trace::Options>) -> SimOptions {
     SimOptions {
         schedule,

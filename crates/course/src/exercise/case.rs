@@ -9,6 +9,12 @@ use super::rows;
 /// The schedule of today's GPUs, with lanes kept together where the program lets them.
 pub(super) const TODAYS: Schedule = Schedule::Independent { seed: None };
 
+/// Other schedules: lanes in lockstep, and so many random orders.
+pub(super) fn schedules(seeds: u64) -> impl Iterator<Item = Schedule> {
+    let seeded = (1..=seeds).map(|seed| Schedule::Independent { seed: Some(seed) });
+    std::iter::once(Schedule::Lockstep).chain(seeded)
+}
+
 /// One thing that a kernel is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Case {

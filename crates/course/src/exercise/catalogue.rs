@@ -38,7 +38,7 @@ pub fn load(root: &Path) -> Result<Vec<Item>> {
 /// Those of [`load`], except the one for an empty course.
 pub fn load_any(root: &Path) -> Result<Vec<Item>> {
     let mut exercises: Vec<Item> = Vec::new();
-    for chapter in chapters(root)? {
+    for chapter in workspace::names(&root.join("chapters"))? {
         let path = file(root, &chapter);
         if !path.is_file() {
             continue;
@@ -81,19 +81,14 @@ pub fn refuses(text: &str, changes: &[(&str, &str, &str)]) {
     }
 }
 
-/// Folders of `chapters/`, sorted.
-fn chapters(root: &Path) -> Result<Vec<String>> {
-    let folder = root.join("chapters");
-    if !folder.is_dir() {
-        return Ok(Vec::new());
-    }
-    let entries = std::fs::read_dir(&folder).with_context(|| format!("cannot list `{}`", folder.display()))?;
-    let mut names = Vec::new();
-    for entry in entries {
-        names.push(entry?.file_name().to_string_lossy().into_owned());
-    }
-    names.sort();
-    Ok(names)
+/// An exercise of the course, and the text and PTX of one of its committed kernels.
+#[cfg(test)]
+pub fn committed(id: &str, kernel: &str) -> (Exercise, String, String) {
+    let root = workspace::root().unwrap();
+    let exercise = written(load(&root).unwrap()).into_iter().find(|exercise| exercise.id == id).unwrap();
+    let read = |end| workspace::read(&root, format!("chapters/{}/{kernel}.{end}", exercise.chapter)).unwrap();
+    let (text, ptx) = (read("cu"), read("ptx"));
+    (exercise, text, ptx)
 }
 
 #[cfg(test)]
@@ -204,8 +199,7 @@ mod tests {
     fn an_id_is_taken_once() {
         let dir = tempfile::tempdir().unwrap();
         for chapter in ["ch01-a", "ch02-b"] {
-            std::fs::create_dir_all(dir.path().join("chapters").join(chapter)).unwrap();
-            std::fs::write(file(dir.path(), chapter), SMALL).unwrap();
+            lab::record::write(&file(dir.path(), chapter), SMALL).unwrap();
         }
         let message = load(dir.path()).unwrap_err().to_string();
         assert_eq!(

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use device::{Choice, Code, Counters, Device, KernelSource, Module, Report, Schedule, SimOptions};
+use device::{Choice, Code, Counters, Device, KernelSource, Module, Report, SimOptions};
 use lab::element::Element;
 use lab::op::OnHost as _;
 use lab::reference::reference_of;
@@ -15,13 +15,14 @@ use simt::Metric;
 
 use super::asked::{self, i32_elements};
 use super::bench::{self, Answer};
-use super::case::{Case, TODAYS};
+use super::case::{Case, TODAYS, schedules};
 use super::copy;
 use super::key::{Key, Line};
 use super::numbers::Numbers;
 use super::ranks;
 use super::rows::{self, Shape};
 use super::write::{WRONG_SUM, check_each_rank};
+use crate::workspace;
 
 /// Text of a blank.
 pub const BLANK: &str = "____";
@@ -173,9 +174,7 @@ impl Choose {
 
     /// Paths of the written-out kernel and its PTX.
     pub fn source(&self, root: &Path) -> KernelSource {
-        let folder = root.join("chapters").join(&self.chapter).join(FOLDER);
-        let file = |extension: &str| folder.join(format!("{}.{extension}", self.id));
-        KernelSource { slug: self.id.clone(), cu: file("cu"), ptx: file("ptx") }
+        workspace::kernel(&root.join("chapters").join(&self.chapter).join(FOLDER), &self.id)
     }
 
     /// The kernel's name in the listing.
@@ -218,17 +217,14 @@ impl Choose {
         let matrices = self.shapes.iter().filter_map(|shape| shape.matrix().ok().flatten());
         let of_rows = matrices.map(|matrix| case(matrix.rows * matrix.cols, Some(matrix)));
         let mut cases: Vec<Case> = self.n.iter().map(|&n| case(n, None)).chain(of_rows).collect();
-        let others = (1..=SEEDS).map(|seed| Schedule::Independent { seed: Some(seed) });
-        let schedules = std::iter::once(Schedule::Lockstep).chain(others);
         if !self.ranks.is_empty() {
             cases =
                 cases.iter().flat_map(|&case| self.ranks.iter().map(move |&ranks| ranks::on(ranks, case))).collect();
         }
         let count = self.ranks.len().max(1);
         let first: Vec<Case> = cases.iter().copied().take(count).collect();
-        cases.extend(
-            first.into_iter().flat_map(|case| schedules.clone().map(move |schedule| Case { schedule, ..case })),
-        );
+        cases
+            .extend(first.into_iter().flat_map(|case| schedules(SEEDS).map(move |schedule| Case { schedule, ..case })));
         cases
     }
 
@@ -274,7 +270,7 @@ impl Choose {
 
     /// One launch.
     fn run<T: Element>(&self, letter: char, module: &Module, values: &[T], case: Case) -> Result<Answer> {
-        let device = bench::simulator(case.schedule, STEPS_PER_BLOCK_MAX)?;
+        let device = Device::open(Choice::Sim, bench::options(case.schedule, STEPS_PER_BLOCK_MAX, None))?;
         let plan = self.plan(letter, case);
         let input = runner::upload(&device, values, case.offset)?;
         let arrays = Arrays::new(&device, &plan, self.adds.then_some(self.op))?;
@@ -342,34 +338,26 @@ impl Choose {
     /// Checks for contradictions in the file.
     pub fn check(&self) -> Result<()> {
         let blanks = self.kernel.matches(BLANK).count();
-        ensure!(blanks > 0, "{}: the kernel has no {BLANK}", self.id);
-        ensure!(!self.name().is_empty(), "{}: the kernel has no `{ENTRY}NAME(`", self.id);
-        ensure!((2..=6).contains(&self.options.len()), "{}: it has two options to six", self.id);
-        ensure!(
-            self.grid == 1 || !self.is_whole() || !self.shapes.is_empty(),
-            "{}: what several blocks find is not brought together: one block",
-            self.id
-        );
-        self.check_sizes().with_context(|| self.id.clone())?;
-        ensure!((1..=1024).contains(&self.block) && self.grid > 0, "{}: a block has 1 to 1024 threads", self.id);
+        ensure!(blanks > 0, "the kernel has no {BLANK}");
+        ensure!(!self.name().is_empty(), "the kernel has no `{ENTRY}NAME(`");
+        ensure!((2..=6).contains(&self.options.len()), "it has two options to six");
+        let is_one = self.grid == 1 || !self.is_whole() || !self.shapes.is_empty();
+        ensure!(is_one, "what several blocks find is not brought together: one block");
+        self.check_sizes()?;
+        ensure!((1..=1024).contains(&self.block) && self.grid > 0, "a block has 1 to 1024 threads");
         let numbers = |case: &Case| case.ranks.map_or(case.n, |ranks| ranks::numbers(ranks, case.n));
-        ensure!(
-            self.cases().iter().all(|case| self.input.has(numbers(case))),
-            "{}: `input` has too few numbers",
-            self.id
-        );
+        ensure!(self.cases().iter().all(|case| self.input.has(numbers(case))), "`input` has too few numbers");
         if let Some(name) = &self.fewest {
             let is_count = Metric::named(name).is_some_and(|metric| !metric.is_ratio);
-            ensure!(is_count, "{}: `{name}` is no count: `simt::counters` has the names", self.id);
+            ensure!(is_count, "`{name}` is no count: `simt::counters` has the names");
         }
-        for option in &self.options {
-            let (id, gives) = (&self.id, &option.gives);
-            ensure!(option.code.len() == blanks, "{id}: {:?} does not fill {blanks} blanks", option.code);
+        for Opt { code, gives, .. } in &self.options {
+            ensure!(code.len() == blanks, "{code:?} does not fill {blanks} blanks");
             let is_known = [RIGHT, MORE, WRONG_SUM].contains(&gives.as_str()) || Code::named(gives).is_some();
-            ensure!(is_known, "{id}: `{gives}`: it is {RIGHT}, {MORE}, {WRONG_SUM} or the code of a fault");
+            ensure!(is_known, "`{gives}`: it is {RIGHT}, {MORE}, {WRONG_SUM} or the code of a fault");
         }
         let right = self.options.iter().filter(|option| option.gives == RIGHT).count();
-        ensure!(right > 0 && right < self.options.len(), "{}: some option is right, and some is not", self.id);
+        ensure!(right > 0 && right < self.options.len(), "some option is right, and some is not");
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use device::Code;
 use lab::text::grouped;
 use lab::{Matrix, Type};
 
-use super::bench::{Answer, Bench};
+use super::bench::Bench;
 use super::case::Case;
 use super::judge::{Failure, Stage, smallest};
 use super::ranks::Ran;
@@ -83,35 +83,26 @@ fn missed_at(exercise: &Exercise, bench: &Bench<'_>, goal: &Goal, ty: Type) -> R
     if !answer.is_right() {
         return smallest(exercise, bench, case, answer).map(Some);
     }
-    let failed =
-        |counted, most, who| Ok(Some(Failure::Goal { goal: Box::new(goal.clone()), case, counted, most, who }));
-    if let Some(ran) = &answer.ranks {
-        let missed = missed_on_a_rank(goal, ran);
-        return missed.map_or(Ok(None), |(counted, who)| failed(counted, None, Some(who)));
-    }
-    if let Some(trace) = &answer.report.trace {
+    let missed = if let Some(ran) = &answer.ranks {
+        missed_on_a_rank(goal, ran).map(|(counted, who)| (counted, None, Some(who)))
+    } else if let Some(trace) = &answer.report.trace {
         let who = match goal.each_warp {
             Some(bytes) => share::looks_on(trace, bytes),
             None if goal.fenced => share::unfenced(trace),
             None => share::stranger(trace, n),
         };
-        return if who.is_some() { failed(0, None, who) } else { Ok(None) };
-    }
-    if let Some(steps) = goal.each_block {
-        let is_over = |answer: &Answer| answer.report.faults.iter().any(|fault| fault.code == Code::StepBudget);
-        return if is_over(&bench.ask_within(case, steps)?) { failed(steps, None, None) } else { Ok(None) };
-    }
-    let sum = |counters| goal.metrics().map(|metric| (metric.value)(counters) as u64).sum::<u64>();
-    let counted = answer.report.counters.as_ref().map_or(0, sum);
-    if goal.at_most.is_some_and(|most| counted > most) {
-        let most =
-            answer.report.lines.iter().map(|line| (line.line, sum(&line.counters))).max_by_key(|&(_, part)| part);
-        return failed(counted, most, None);
-    }
-    if goal.at_least.is_some_and(|least| counted < least) {
-        return failed(counted, None, None);
-    }
-    Ok(None)
+        who.map(|who| (0, None, Some(who)))
+    } else if let Some(steps) = goal.each_block {
+        let faults = bench.ask_within(case, steps)?.report.faults;
+        faults.iter().any(|fault| fault.code == Code::StepBudget).then_some((steps, None, None))
+    } else {
+        let counted = answer.report.counters.as_ref().map_or(0, |counters| goal.counted(counters));
+        let is_over = goal.at_most.is_some_and(|most| counted > most);
+        let parts = answer.report.lines.iter().map(|line| (line.line, goal.counted(&line.counters)));
+        let most = parts.filter(|_| is_over).max_by_key(|&(_, part)| part);
+        (is_over || goal.at_least.is_some_and(|least| counted < least)).then_some((counted, most, None))
+    };
+    Ok(missed.map(|(counted, most, who)| Failure::Goal { goal: Box::new(goal.clone()), case, counted, most, who }))
 }
 
 /// Count of the first rank that misses a goal in one of its calls, and what it does there.
@@ -123,8 +114,7 @@ fn missed_on_a_rank(goal: &Goal, ran: &Ran) -> Option<(u64, String)> {
     }
     let counts = (0..).zip(&ran.reports).flat_map(|(rank, calls): (u32, _)| calls.iter().map(move |call| (rank, call)));
     for (rank, report) in counts {
-        let sum = |counters| goal.metrics().map(|metric| (metric.value)(counters) as u64).sum::<u64>();
-        let counted = report.counters.as_ref().map_or(0, sum);
+        let counted = report.counters.as_ref().map_or(0, |counters| goal.counted(counters));
         let limit = match (goal.at_most, goal.at_least) {
             (Some(most), _) if counted > most => format!("at most {}", grouped(most)),
             (_, Some(least)) if counted < least => format!("at least {}", grouped(least)),

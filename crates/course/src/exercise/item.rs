@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use super::choose::Choose;
@@ -128,10 +128,12 @@ impl Item {
         ensure!(is_name(self.id()), "id `{}`: it has lower-case letters, digits and hyphens", self.id());
         ensure!(!["next", "all"].contains(&self.id()), "id `{}`: the word means something else", self.id());
         ensure!(!self.hints().is_empty(), "{}: no hints: give at least one", self.id());
-        match self {
+        let checked = match self {
             Item::Predict(predict) => predict.check(),
             Item::Choose(choose) => choose.check(),
             Item::Write(exercise) => exercise.check(),
-        }
+        };
+        checked.with_context(|| self.id().to_owned())?;
+        self.written().map_or(Ok(()), Exercise::check_wrong)
     }
 }

@@ -6,11 +6,10 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use device::Schedule;
 use lab::{Array, Op, Type};
 
 use super::bench::{Answer, Bench};
-use super::case::Case;
+use super::case::{Case, schedules};
 use super::fill::Fill;
 use super::write::{Exercise, Goal, Launches, OTHER_TREE, Tree, WRONG_SUM};
 use super::{goals, matrices, ranks, rows};
@@ -34,7 +33,7 @@ const HUGE_SIZE: u64 = 300_007;
 const HUGE_BLOCK: u32 = 256;
 
 /// Verdict on a kernel.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Verdict {
     /// Stages that were tried, in order.
     pub stages: Vec<Stage>,
@@ -122,11 +121,8 @@ pub fn judge(exercise: &Exercise, name: &str, ptx: &str) -> Result<Verdict> {
     let bench = match Bench::new(exercise, &format!("PTX of {name}"), ptx) {
         Ok(bench) => bench,
         Err(why) => {
-            return Ok(Verdict {
-                stages: names(stages),
-                failure: Some(Failure::NoKernel(why)),
-                warnings: String::new(),
-            });
+            let failure = Some(Failure::NoKernel(why));
+            return Ok(Verdict { stages: names(stages), failure, ..Verdict::default() });
         }
     };
     let mut failure = None;
@@ -137,8 +133,8 @@ pub fn judge(exercise: &Exercise, name: &str, ptx: &str) -> Result<Verdict> {
         }
     }
     let mut stages = names(stages);
-    let mut goals_stage = Stage { name: "goals", what: said(exercise), passed: 0, cases: 0 };
-    goals_stage.cases = exercise.goals.len() + usize::from(exercise.tree.is_some());
+    let cases = exercise.goals.len() + usize::from(exercise.tree.is_some());
+    let mut goals_stage = Stage { name: "goals", what: said(exercise), passed: 0, cases };
     if let (None, Some(tree)) = (&failure, exercise.tree) {
         failure = other_tree(exercise, &bench, tree, &mut goals_stage)?;
     }
@@ -225,7 +221,7 @@ fn stages(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
         _ => "the smallest and the largest numbers of the type, and one that stands out",
     };
     let scheduled: Vec<Case> =
-        schedules().flat_map(|schedule| few(exercise).map(move |case| Case { schedule, fill, ..case })).collect();
+        schedules(SEEDS).flat_map(|schedule| few(exercise).map(move |case| Case { schedule, fill, ..case })).collect();
     let largest = sums.iter().max_by_key(|case| case.n).map(|largest| match largest.matrix {
         Some(matrix) => format!("matrices of up to {}", rows::described(matrix)),
         None => format!("n up to {}", lab::text::grouped(largest.n)),
@@ -321,8 +317,7 @@ fn large(exercise: &Exercise) -> (Stage, Vec<Case>) {
         _ => &[],
     };
     cases.extend(longest.iter().flat_map(|&case| fills.iter().map(move |&fill| Case { fill, ..case })));
-    let what = "more rows than 16 bits count, and more columns".to_owned();
-    (Stage { name: "large matrices", what, passed: 0, cases: cases.len() }, cases)
+    stage("large matrices", "more rows than 16 bits count, and more columns".to_owned(), cases)
 }
 
 /// None, one, around a warp, around the threads of a block and the elements it takes, a prime, powers of two and their
@@ -353,11 +348,6 @@ fn few(exercise: &Exercise) -> impl Iterator<Item = Case> {
         None => exercise.blocks.iter().flat_map(of).collect(),
     };
     cases.into_iter()
-}
-
-fn schedules() -> impl Iterator<Item = Schedule> {
-    let seeded = (1..=SEEDS).map(|seed| Schedule::Independent { seed: Some(seed) });
-    std::iter::once(Schedule::Lockstep).chain(seeded)
 }
 
 /// The block size at which the sum of floats rounds otherwise than the tree's does.
@@ -488,17 +478,17 @@ mod tests {
     #[test]
     fn contributions_are_described_in_ranges() {
         assert_eq!(described(&[1, 1], "element"), None);
-        assert_eq!(described(&[1, 0, 0], "element").unwrap(), "elements 1 to 2 are missing");
-        assert_eq!(
-            described(&[2, 1, 3], "element").unwrap(),
-            "element 0 is counted twice; element 2 is counted 3 times"
-        );
-        let text = described(&[0, 1, 0, 1, 0, 1, 0, 1], "element").unwrap();
-        assert_eq!(
-            text,
-            "element 0 is missing; element 2 is missing; element 4 is missing; and so on, 4 of 8 elements"
-        );
-        assert_eq!(described(&[-1], "element").unwrap(), "element 0 is counted wrongly");
+        for (counts, text) in [
+            (&[1, 0, 0][..], "elements 1 to 2 are missing"),
+            (&[2, 1, 3], "element 0 is counted twice; element 2 is counted 3 times"),
+            (
+                &[0, 1, 0, 1, 0, 1, 0, 1],
+                "element 0 is missing; element 2 is missing; element 4 is missing; and so on, 4 of 8 elements",
+            ),
+            (&[-1], "element 0 is counted wrongly"),
+        ] {
+            assert_eq!(described(counts, "element").unwrap(), text);
+        }
     }
 
     #[test]

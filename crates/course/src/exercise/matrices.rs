@@ -83,14 +83,7 @@ mod tests {
 
     /// The exercise of chapter 10, and one of its committed kernels.
     fn row_sums(kernel: &str) -> (Exercise, String, String) {
-        let root = workspace::root().unwrap();
-        let exercises = catalogue::written(catalogue::load(&root).unwrap());
-        let exercise = exercises.into_iter().find(|exercise| exercise.id == "row-sums").unwrap();
-        let read = |extension| {
-            let path = root.join("chapters/ch10-rows").join(format!("{kernel}.{extension}"));
-            std::fs::read_to_string(path).unwrap()
-        };
-        (exercise, read("cu"), read("ptx"))
+        catalogue::committed("row-sums", kernel)
     }
 
     #[test]

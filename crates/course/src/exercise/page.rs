@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use anyhow::Result;
+use lab::figure::escaped;
 
 use super::catalogue;
 use super::item::Item;
@@ -265,10 +266,6 @@ pub(super) fn inline(text: &str) -> String {
     let text = escaped(&words.join(" "));
     let parts = text.split('`').enumerate();
     parts.map(|(i, part)| if i % 2 == 1 { format!("<code>{part}</code>") } else { part.to_owned() }).collect()
-}
-
-pub(super) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

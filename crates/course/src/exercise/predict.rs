@@ -76,17 +76,16 @@ impl Predict {
 
     /// Checks for contradictions in the file.
     pub fn check(&self) -> Result<()> {
-        let id = &self.id;
-        self.run.check().with_context(|| id.clone())?;
-        ensure!(self.because.contains(ANSWER), "{id}: `because` leads to {ANSWER}, and says so");
+        self.run.check()?;
+        ensure!(self.because.contains(ANSWER), "`because` leads to {ANSWER}, and says so");
         if let Some(beside) = self.beside {
-            self.run.over(beside).lies().with_context(|| format!("{id}: beside"))?;
+            self.run.over(beside).lies().context("beside")?;
         }
         ensure!(
             self.beside.is_some() == self.question.contains(BESIDE),
-            "{id}: a question that says {BESIDE} has a run `beside` it, and the other way round"
+            "a question that says {BESIDE} has a run `beside` it, and the other way round"
         );
-        ensure!(!self.common.is_empty(), "{id}: no common wrong answer: give one with its reason");
+        ensure!(!self.common.is_empty(), "no common wrong answer: give one with its reason");
         Ok(())
     }
 }

@@ -56,9 +56,8 @@ pub fn fragments(root: &Path) -> Result<Vec<(String, String)>> {
         if !path.is_file() {
             continue;
         }
-        let name = workspace::name(root, &path);
-        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read `{name}`"))?;
-        let page = quiz(&text, slug, root).with_context(|| format!("{name} is no quiz"))?;
+        let page = quiz(&workspace::read(root, &path)?, slug, root);
+        let page = page.with_context(|| format!("{} is no quiz", workspace::name(root, &path)))?;
         files.push((slug.to_owned(), page));
     }
     Ok(files)

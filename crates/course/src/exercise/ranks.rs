@@ -7,13 +7,13 @@
 //! too early, or a result that is not whole when its kernel ends, shows.
 
 use anyhow::Result;
-use device::{Arg, Buffer, Call, DeviceAddress, Fault, Geometry, Module, Peers, Report, Schedule, SimOptions};
+use device::{Arg, Buffer, Call, DeviceAddress, Fault, Geometry, Module, Peers, Report, SimOptions};
 use lab::Value;
 use lab::element::Element;
 use lab::input::split_mix;
 use reduction::RANKS_MAX;
 
-use super::case::Case;
+use super::case::{Case, schedules};
 use super::write::Exercise;
 
 /// Calls in a row: the first half of the staging array is used again in the third.
@@ -237,13 +237,11 @@ pub(super) fn sums(exercise: &Exercise) -> Vec<Case> {
 
 /// A few elements, and several blocks of them, under other schedules.
 pub(super) fn scheduled(exercise: &Exercise) -> Vec<Case> {
-    let seeds = (1..=SEEDS).map(|seed| Schedule::Independent { seed: Some(seed) });
-    let schedules: Vec<Schedule> = std::iter::once(Schedule::Lockstep).chain(seeds).collect();
     let mut cases = Vec::new();
     for &block in &exercise.blocks {
         for n in [5, exercise.elements_per_block(block) + 33] {
             let each = each(exercise, n, block);
-            cases.extend(each.flat_map(|case| schedules.iter().map(move |&schedule| Case { schedule, ..case })));
+            cases.extend(each.flat_map(|case| schedules(SEEDS).map(move |schedule| Case { schedule, ..case })));
         }
     }
     cases
@@ -269,15 +267,10 @@ mod tests {
 
     /// Words of the judge about a committed kernel of an exercise.
     fn said(id: &str, kernel: &str) -> String {
-        let root = workspace::root().unwrap();
-        let exercises = catalogue::written(catalogue::load(&root).unwrap());
-        let exercise = exercises.into_iter().find(|exercise| exercise.id == id).unwrap();
-        let read = |extension| {
-            let path = root.join("chapters").join(OVER_DEVICES).join(format!("{kernel}.{extension}"));
-            std::fs::read_to_string(path).unwrap()
-        };
-        let verdict = judge::judge(&exercise, "my.cu", &read("ptx")).unwrap();
-        report::verdict(&verdict, &root, "my.cu", &read("cu")).split_whitespace().collect::<Vec<_>>().join(" ")
+        let (exercise, text, ptx) = catalogue::committed(id, kernel);
+        let verdict = judge::judge(&exercise, "my.cu", &ptx).unwrap();
+        let said = report::verdict(&verdict, &workspace::root().unwrap(), "my.cu", &text);
+        said.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     #[test]

@@ -18,7 +18,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, bail, ensure};
 use device::nvrtc::Nvrtc;
@@ -26,7 +25,7 @@ use device::nvrtc::Nvrtc;
 use super::check::{MAKERS, share_of};
 use super::write::Exercise;
 use super::{catalogue, copy, report, verdict_on};
-use crate::{share, workspace};
+use crate::{cores, share, workspace};
 
 /// The folder of a chapter that holds them.
 const FOLDER: &str = "tries";
@@ -202,20 +201,9 @@ fn problems(is_chosen: impl Fn(usize, &Try<'_>) -> bool) -> Option<(usize, Vec<S
     // What the page quotes counts as the first of its file, which the quick test takes.
     let number = |(number, one): &(usize, Try<'_>)| if quotes.contains_key(&one.name()) { 0 } else { *number };
     tries.retain(|one| is_chosen(number(one), &one.1));
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut found = Vec::new();
-        while let Some((_, one)) = tries.get(next.fetch_add(1, Ordering::Relaxed)) {
-            found.extend(one.problem(&nvrtc, quotes.get(&one.name())).unwrap());
-        }
-        found
-    };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let found = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
-    });
-    Some((tries.len(), found))
+    let found = cores::each(&tries, |(_, one)| one.problem(&nvrtc, quotes.get(&one.name())).unwrap());
+    assert_eq!(found.len(), tries.len(), "a thread died");
+    Some((tries.len(), found.into_iter().flatten().collect()))
 }
 
 /// CI tries those of a share of the exercises.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use device::{Code, KernelSource};
+use device::{Code, Counters, KernelSource};
 use lab::op::Outcome;
 use lab::{Matrix, Op, Type};
 use reduction::RANKS_MAX;
@@ -11,9 +11,7 @@ use serde::Deserialize;
 use simt::Metric;
 
 use super::rows::Shape;
-
-/// Threads of a block when a goal names none.
-const GOAL_BLOCK: u32 = 256;
+use crate::workspace;
 
 /// A kernel to write: what the reader is asked, and how kernels of it are launched and judged. They are `kernel(in, out, n)`,
 /// with the workspace as a fourth argument if there is one, or what `ranks.rs` says.
@@ -190,14 +188,20 @@ pub struct Also {
     pub each_warp: Option<u64>,
 }
 
+/// Threads of a block when a goal names none.
 const fn goal_block() -> u32 {
-    GOAL_BLOCK
+    256
 }
 
 impl Goal {
     /// The counters it adds up. [`load`] refuses names that are none.
     pub fn metrics(&self) -> impl Iterator<Item = &'static Metric> {
         self.counters.iter().filter_map(|name| Metric::named(name))
+    }
+
+    /// Sum of those counters.
+    pub fn counted(&self, counters: &Counters) -> u64 {
+        self.metrics().map(|metric| (metric.value)(counters) as u64).sum()
     }
 
     /// The goal itself, and as it is at each of its other sizes.
@@ -307,9 +311,7 @@ impl Exercise {
     }
 
     fn source(&self, root: &Path, folder: &str, name: &str) -> KernelSource {
-        let folder = root.join("chapters").join(&self.chapter).join(folder);
-        let file = |extension: &str| folder.join(format!("{name}.{extension}"));
-        KernelSource { slug: name.to_owned(), cu: file("cu"), ptx: file("ptx") }
+        workspace::kernel(&root.join("chapters").join(&self.chapter).join(folder), name)
     }
 
     /// The kernel's name for this type and block size.
@@ -349,57 +351,58 @@ impl Exercise {
     fn check_rows(&self) -> Result<()> {
         let Some(lanes) = self.lanes_per_row else { return Ok(()) };
         let whole = self.blocks_tried().all(|block| lanes > 0 && block.is_multiple_of(lanes));
-        ensure!(whole, "{}: lanes_per_row = {lanes}: a block has whole rows", self.id);
+        ensure!(whole, "lanes_per_row = {lanes}: a block has whole rows");
         let is_plain = self.launches == Launches::UntilOne && self.state_words == 0 && self.grid_max.is_none();
         ensure!(
             is_plain && self.tree.is_none() && !self.cooperative && self.elements_per_thread == 1,
-            "{}: a kernel with lanes_per_row is launched once over all rows: leave launches, state_words, grid_max, tree, \
-             cooperative and elements_per_thread out",
-            self.id
+            "a kernel with lanes_per_row is launched once over all rows: leave launches, state_words, grid_max, tree, \
+             cooperative and elements_per_thread out"
         );
         Ok(())
     }
 
     /// Checks for contradictions in the description of a kernel on several ranks.
     fn check_ranks(&self) -> Result<()> {
-        let (id, of_goals) = (&self.id, self.goals.iter().flat_map(Goal::runs));
-        let mut of_goals = of_goals.peekable();
+        let mut of_goals = self.goals.iter().flat_map(Goal::runs);
         if self.ranks.is_empty() {
-            ensure!(of_goals.all(|goal| goal.ranks.is_none()), "{id}: a goal with ranks, and the exercise has none");
+            ensure!(of_goals.all(|goal| goal.ranks.is_none()), "a goal with ranks, and the exercise has none");
             return Ok(());
         }
         let is_plain = self.launches == Launches::UntilOne && self.state_words == 0 && self.lanes_per_row.is_none();
         ensure!(
             is_plain && self.tree.is_none() && !self.cooperative && self.op == Op::Sum,
-            "{id}: a kernel on ranks adds up their arrays: leave launches, state_words, lanes_per_row, tree, cooperative and op out"
+            "a kernel on ranks adds up their arrays: leave launches, state_words, lanes_per_row, tree, cooperative and op out"
         );
-        check_each_rank(&self.ranks, &self.types).with_context(|| id.clone())?;
+        check_each_rank(&self.ranks, &self.types)?;
         for goal in of_goals {
             let is_sized = goal.n.is_some() && (goal.each_warp.is_some() || !goal.counters.is_empty());
-            ensure!(is_sized, "{id}: goal {}: over ranks give n, and counters or each_warp", goal.name);
-            check_each_rank(goal.ranks.as_slice(), &[]).with_context(|| format!("{id}: goal {}", goal.name))?;
+            ensure!(is_sized, "goal {}: over ranks give n, and counters or each_warp", goal.name);
+            check_each_rank(goal.ranks.as_slice(), &[]).with_context(|| format!("goal {}", goal.name))?;
         }
         Ok(())
     }
 
     /// Checks for contradictions in the file.
     pub(super) fn check(&self) -> Result<()> {
-        ensure!(!self.types.is_empty(), "{}: no types: give i32 at least", self.id);
-        ensure!(!self.blocks.is_empty(), "{}: no blocks: give the block sizes to try", self.id);
+        ensure!(!self.types.is_empty(), "no types: give i32 at least");
+        ensure!(!self.blocks.is_empty(), "no blocks: give the block sizes to try");
         ensure!(
             self.blocks.iter().all(|&block| self.elements_per_block(block) > 1),
-            "{}: a block must take two elements at least, or launches would never end",
-            self.id
+            "a block must take two elements at least, or launches would never end"
         );
-        ensure!(self.grid_max != Some(0), "{}: grid_max is at least 1", self.id);
+        ensure!(self.grid_max != Some(0), "grid_max is at least 1");
         for block in self.blocks_tried() {
-            ensure!((1..=1024).contains(&block), "{}: a block of {block} threads: it has 1 to 1024", self.id);
+            ensure!((1..=1024).contains(&block), "a block of {block} threads: it has 1 to 1024");
         }
         for goal in &self.goals {
-            goal.check(self.lanes_per_row.is_some()).with_context(|| self.id.clone())?;
+            goal.check(self.lanes_per_row.is_some())?;
         }
         self.check_rows()?;
-        self.check_ranks()?;
+        self.check_ranks()
+    }
+
+    /// Checks that what must be rejected has a name, and a reason that there is.
+    pub(super) fn check_wrong(&self) -> Result<()> {
         for wrong in &self.wrong {
             ensure!(is_name(&wrong.name), "wrong `{}`: it has lower-case letters, digits and hyphens", wrong.name);
             let is_goal = self.goals.iter().any(|goal| goal.name == wrong.reason);

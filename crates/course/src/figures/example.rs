@@ -8,6 +8,7 @@ use lab::{Chapter, Layout, Op, Planned, Type};
 use reduction::Reduction;
 
 use super::{Case, Entry, Opening};
+use crate::workspace;
 
 /// The example.
 const FILE: &str = "crates/reduction/examples/01-sum.rs";
@@ -47,7 +48,7 @@ pub fn entries(chapter: &Chapter) -> Result<Vec<Entry<'_>>> {
 /// # Errors
 /// An example that cannot be read, or does not call what the lab runs.
 pub fn lines(root: &Path) -> Result<String> {
-    lines_of(&std::fs::read_to_string(root.join(FILE)).with_context(|| format!("cannot read `{FILE}`"))?)
+    lines_of(&workspace::read(root, FILE)?)
 }
 
 fn lines_of(text: &str) -> Result<String> {
@@ -69,7 +70,6 @@ fn lines_of(text: &str) -> Result<String> {
 mod tests {
     use super::*;
     use crate::figures::{PAGES, page_lab};
-    use crate::workspace;
 
     #[test]
     fn the_lab_runs_what_the_example_calls() {

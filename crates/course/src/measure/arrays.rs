@@ -69,11 +69,7 @@ pub fn contest<'s, T: Element>(
     }
     entrants.extend(libraries.reductions::<T>(&bench.device, &table.chapter, op, n));
     let exact = exact_references(&entrants, pool, op, &cold, n);
-    bench.contest(
-        &entrants,
-        Slices { cold: &cold, to_destroy: &[], restore: None },
-        Input { exact: &exact, ..Input::new(n, &references) },
-    )
+    bench.contest(&entrants, Slices::kept(&cold), Input { exact: &exact, ..Input::new(n, &references) })
 }
 
 /// Results of the slices that are rounded once, if an entrant's are to be such.

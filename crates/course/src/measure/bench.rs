@@ -8,7 +8,7 @@ use device::{Arg, BaselineSum, Buffer, Call, Device, Foreign, Graph, Replayed, R
 use lab::bound::Rounding;
 use lab::clock::{Flush, WARM_CALLS};
 use lab::element::Element;
-use lab::measurement::{COLUMN, CUB_UNORDERED, Contest, ENTRANT, MeasuredCase};
+use lab::measurement::{COLUMN, CUB_UNORDERED, Contest, MeasuredCase};
 use lab::op::OnHost as _;
 use lab::reference::Reference;
 use lab::session::Arrays;
@@ -136,6 +136,13 @@ pub struct Slices<'p, 'a, T> {
     pub to_destroy: &'a [Slice<'p, T>],
     /// Buffers that those are restored from.
     pub restore: Option<(&'p Buffer<T>, &'p Buffer<T>)>,
+}
+
+impl<'p, 'a, T> Slices<'p, 'a, T> {
+    /// Slices for entrants that leave their input as it is.
+    pub fn kept(cold: &'a [Slice<'p, T>]) -> Self {
+        Slices { cold, to_destroy: &[], restore: None }
+    }
 }
 
 impl<'s, T: Element> Entrant<'s, T> {
@@ -316,9 +323,7 @@ impl Bench {
 
     /// Times graphs without an output in turns; nothing on a simulator.
     pub fn time(&self, graphs: &[&[Timed<'_>]], flush: Option<&Call<'_>>) -> Result<Vec<Timing>> {
-        let count = if self.is_quick { QUICK_REPLAYS } else { REPLAYS };
-        let replays = Replays { warm_up: WARM_UP, ..Replays::new(count, flush) };
-        Ok(self.device.time_in_turns(graphs, &replays)?.unwrap_or_default())
+        Ok(self.device.time_in_turns(graphs, &self.replays(flush))?.unwrap_or_default())
     }
 
     /// Multiprocessors of the device.
@@ -457,11 +462,6 @@ pub(super) fn describe_plan(case: &mut MeasuredCase, session: &Session<'_>, opti
     (case.block, case.grid) = (plan.block(), Some(plan.grid()));
     (case.factor, case.launches) = (options.factor, Some(plan.passes.len() as u64));
     case.kernels = plan.kernels();
-}
-
-/// Names the champion as the record does.
-pub fn champion<T: Element>(entrant: Entrant<'_, T>) -> Entrant<'_, T> {
-    entrant.named(ENTRANT)
 }
 
 /// Takes into the case how many sums are right, and how far the worst is from its reference.

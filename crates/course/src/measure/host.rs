@@ -3,10 +3,10 @@
 use anyhow::Result;
 use device::{Buffer, Graph, HostTiming, Replays};
 use lab::element::Element;
-use lab::measurement::{CUB, CUB_WHOLE, Contest, MeasuredCase, WHOLE};
+use lab::measurement::{CUB, CUB_WHOLE, Contest, ENTRANT, MeasuredCase, WHOLE};
 use lab::{LaunchOptions, Session, Variant};
 
-use super::bench::{Bench, Entrant, Input, Slices, State, champion};
+use super::bench::{Bench, Entrant, Input, Slices, State};
 use super::libraries::Libraries;
 
 /// Calls that are waited for.
@@ -27,7 +27,7 @@ pub fn entrants<'s, T: Element>(
     let ours = |state| -> Result<Entrant<'s, T>> {
         Ok(Entrant::ours(session, variant, LaunchOptions::default(), n)?.with_state(state))
     };
-    let mut entrants = vec![champion(ours(State::Kept)?), ours(State::Fresh)?.named(WHOLE)];
+    let mut entrants = vec![ours(State::Kept)?.named(ENTRANT), ours(State::Fresh)?.named(WHOLE)];
     let of_library = libraries.entrants::<T>(&bench.device, Contest::Alone, n)?;
     entrants.extend(of_library.into_iter().filter(|entrant| entrant.name == CUB));
     entrants.extend(libraries.whole::<T>(&bench.device, n)?);

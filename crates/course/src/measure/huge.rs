@@ -3,11 +3,11 @@
 use anyhow::Result;
 use device::{Arg, Call, Geometry, KernelSource};
 use lab::element::Element;
-use lab::measurement::{CUB_UNORDERED, Contest, MeasuredCase};
+use lab::measurement::{CUB_UNORDERED, Contest, ENTRANT, MeasuredCase};
 use lab::reference::{Reference, reference_of_slice};
 use lab::{LaunchOptions, Session, Variant, input};
 
-use super::bench::{Bench, Entrant, Input, Slices, champion};
+use super::bench::{Bench, Entrant, Input, Slices};
 use super::libraries::Libraries;
 use super::proofs;
 
@@ -47,13 +47,12 @@ pub fn all(
     let mut entrants = Vec::new();
     for contest in [Contest::Alone, Contest::BackToBack] {
         let options = LaunchOptions { overlap: contest == Contest::BackToBack, ..LaunchOptions::default() };
-        entrants.push(champion(Entrant::ours(session, variant, options, n)?));
+        entrants.push(Entrant::ours(session, variant, options, n)?.named(ENTRANT));
         // The order is fixed here, as the champion's is.
         let of_library = libraries.entrants::<f32>(device, contest, n)?;
         entrants.extend(of_library.into_iter().filter(|entrant| entrant.name != CUB_UNORDERED));
     }
-    let slices = Slices { cold: &slices, to_destroy: &[], restore: None };
-    bench.contest(&entrants, slices, Input::new(n, &references))
+    bench.contest(&entrants, Slices::kept(&slices), Input::new(n, &references))
 }
 
 /// The sum of `n` numbers that begin with `values` and repeat them.

@@ -1,9 +1,8 @@
 //! NVIDIA's CUB, from up to four libraries: the toolkit's headers and newer ones, each plain and with launches that overlap.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use device::{Baseline, Device, Segments};
 use lab::element::Element;
 use lab::measurement::{
@@ -35,9 +34,13 @@ impl Libraries {
         let (mut libraries, mut problems) = (Libraries::default(), Vec::new());
         for (contest, name, option, path) in named {
             let Some(path) = path else { continue };
-            match open(option, path) {
+            match Baseline::open(path) {
                 Ok(library) => libraries.open.push((contest, name, library)),
-                Err(error) => problems.push(format!("{error:#}")),
+                Err(error) => problems.push(format!(
+                    "{option} {}: it cannot be used; scripts/cub_library.sh makes such a library: {:#}",
+                    path.display(),
+                    anyhow::Error::from(error)
+                )),
             }
         }
         (libraries, problems)
@@ -123,10 +126,4 @@ impl Libraries {
         };
         Ok(Some(Entrant::library(*contest, CUB_WHOLE, CONTEST, library.whole::<T>(device, n)?)))
     }
-}
-
-fn open(option: &str, path: &Path) -> Result<Baseline> {
-    Baseline::open(path).with_context(|| {
-        format!("{option} {}: it cannot be used; scripts/cub_library.sh makes such a library", path.display())
-    })
 }

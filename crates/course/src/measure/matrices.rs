@@ -78,7 +78,7 @@ impl Copying {
 /// This many numbers of a type, made by all cores.
 pub fn numbers<T: Element>(count: u64) -> Vec<T> {
     let mut values = input::elements::<T>(count as usize, input::SEED);
-    let part = values.len().div_ceil(std::thread::available_parallelism().map_or(1, usize::from)).max(1);
+    let part = values.len().div_ceil(crate::cores::count()).max(1);
     let spread = |value: &mut T| *value = T::from_f64(SPREAD * value.value().to_f64());
     std::thread::scope(|scope| {
         for part in values.chunks_mut(part) {

@@ -11,6 +11,7 @@ use lab::reference::{Reference, reference_of_slice};
 use lab::{Array, Op, clock, input};
 
 use super::bench::SECOND_ALIGNMENT;
+use crate::cores;
 
 /// Elements that are there beyond the largest size: for shifted and ragged inputs.
 const SPARE: u64 = 8192;
@@ -99,14 +100,8 @@ impl<T: Element> Pool<T> {
         let mut starts: Vec<usize> = slices.iter().map(|&(_, start)| start).collect();
         starts.sort_unstable();
         starts.dedup();
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let known: HashMap<usize, Reference> = std::thread::scope(|scope| {
-            let parts = starts.chunks(starts.len().div_ceil(threads).max(1));
-            let running: Vec<_> = parts
-                .map(|starts| scope.spawn(move || starts.iter().map(|&start| (start, part(start))).collect::<Vec<_>>()))
-                .collect();
-            running.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
-        });
+        let known: HashMap<usize, Reference> =
+            cores::each(&starts, |&start| (start, part(start))).into_iter().collect();
         slices.iter().filter_map(|(_, start)| known.get(start).copied()).collect()
     }
 

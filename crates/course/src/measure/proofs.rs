@@ -93,13 +93,9 @@ impl Round<'_> {
         let results =
             replayed.iter().flat_map(|replayed| &replayed.outputs).flat_map(|kept| kept.iter().zip(&expected));
         let verdicts: Vec<bool> = results.map(|(sum, &expected)| sum.value().to_f64() == expected as f64).collect();
-        Ok(self.proof::<T>("a producer before, a consumer after", &verdicts))
-    }
-
-    fn proof<T: Element>(&self, name: &str, verdicts: &[bool]) -> Proof {
         let wrong = verdicts.iter().filter(|&&right| !right).count() as u64;
-        let (ty, judged) = (T::NAME.to_owned(), verdicts.len() as u64);
-        Proof { name: name.to_owned(), ty, n: self.n, overlap: self.overlap, judged, wrong }
+        let (name, ty) = ("a producer before, a consumer after".to_owned(), T::NAME.to_owned());
+        Ok(Proof { name, ty, n: self.n, overlap: self.overlap, judged: verdicts.len() as u64, wrong })
     }
 }
 

@@ -17,6 +17,7 @@ use super::bench::{Bench, Entrant, Input, Slices, set_times};
 use super::libraries::Libraries;
 use super::pool::{Pool, Slice};
 use super::task::Task;
+use crate::cores;
 
 /// Number of rows for which each task's right value is computed; it may be a few more.
 const REFERENCES: u64 = 1 << 21;
@@ -40,8 +41,7 @@ pub fn contest<T: Element>(
     let layout = entrants[0].layout;
     entrants.extend(libraries.segments::<T>(&bench.device, &table.chapter, task.op, &layout));
     let flush = bench.flush.call();
-    let slices = Slices { cold: &cold, to_destroy: &[], restore: None };
-    let replayed = bench.replayed(&entrants, slices, &bench.replays(Some(&flush)))?;
+    let replayed = bench.replayed(&entrants, Slices::kept(&cold), &bench.replays(Some(&flush)))?;
     let mut judge = Judge::new(pool, task.op, layout);
     let mut cases = Vec::new();
     for (entrant, replayed) in entrants.iter().zip(&replayed) {
@@ -104,41 +104,22 @@ impl<'p, T: Element> Judge<'p, T> {
     }
 }
 
-fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
 /// Right result of each row or column, computed by all cores.
 fn row_references<T: Element>(op: Op, layout: &Layout, all: &[T]) -> Vec<Reference> {
     let values = layout.values();
     let of = |value: u64| match layout {
         // Few and long: all cores for each.
-        Layout::Rows(matrix) if op == Op::Sum && values < threads() as u64 => {
+        Layout::Rows(matrix) if op == Op::Sum && values < cores::count() as u64 => {
             reference_of_slice(&all[(value * matrix.pitch) as usize..][..matrix.cols as usize])
         }
         _ => reference_of(op, &T::array(layout.elements(all, value))),
     };
-    if values < 2 || matches!(layout, Layout::Rows(_) if op == Op::Sum && values < threads() as u64) {
+    if values < 2 || matches!(layout, Layout::Rows(_) if op == Op::Sum && values < cores::count() as u64) {
         return (0..values).map(of).collect();
     }
-    let part = values.div_ceil(4 * threads() as u64).max(1);
+    let part = values.div_ceil(4 * cores::count() as u64).max(1);
     let parts: Vec<(u64, u64)> = (0..values.div_ceil(part)).map(|i| (i * part, values.min((i + 1) * part))).collect();
-    let next = std::sync::atomic::AtomicUsize::new(0);
-    let mut found: Vec<(usize, Vec<Reference>)> = std::thread::scope(|scope| {
-        let work = || {
-            let mut done = Vec::new();
-            loop {
-                let i = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                let Some(&(begin, end)) = parts.get(i) else { return done };
-                done.push((i, (begin..end).map(of).collect()));
-            }
-        };
-        let running: Vec<_> = (0..threads()).map(|_| scope.spawn(work)).collect();
-        // A thread that died would be a mistake of this program; its rows are then missing, and nothing is right.
-        running.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
-    });
-    found.sort_by_key(|(i, _)| *i);
-    found.into_iter().flat_map(|(_, references)| references).collect()
+    cores::each(&parts, |&(begin, end)| (begin..end).map(of).collect::<Vec<_>>()).concat()
 }
 
 /// Returns whether all results are right, and the largest distance from a reference as a share of the sum of the magnitudes.
@@ -158,13 +139,11 @@ fn worth<T: Element>(op: Op, results: &[T], references: &[Reference], rounding: 
         }
         (right, error)
     };
-    let part = references.len().div_ceil(threads()).max(1);
-    std::thread::scope(|scope| {
-        let parts = results.chunks(part * elements).zip(references.chunks(part));
-        let running: Vec<_> = parts.map(|(a, b)| scope.spawn(move || of_part(a, b))).collect();
-        let parts = running.into_iter().map(|thread| thread.join().unwrap_or((false, f64::INFINITY)));
-        parts.fold((true, 0.0f64), |all, part| (all.0 && part.0, all.1.max(part.1)))
-    })
+    let part = references.len().div_ceil(cores::count()).max(1);
+    let parts: Vec<_> = results.chunks(part * elements).zip(references.chunks(part)).collect();
+    let found = cores::each(&parts, |(results, references)| of_part(results, references));
+    // Nothing is right where a part is missing.
+    found.iter().fold((found.len() == parts.len(), 0.0f64), |all, part| (all.0 && part.0, all.1.max(part.1)))
 }
 
 #[cfg(test)]

@@ -9,17 +9,17 @@ use device::{Device, KernelSource, Module, SimOptions};
 use lab::clock::{CEILING, Flush};
 use lab::element::Element;
 use lab::measurement::{
-    self, ABLATIONS, CHAMPION, Contest, HOST_SIZES, MeasuredCase, Measurement, NOT_AHEAD, WITH_MEMSET,
+    self, ABLATIONS, CHAMPION, Contest, ENTRANT, HOST_SIZES, MeasuredCase, Measurement, NOT_AHEAD, WITH_MEMSET,
 };
 use lab::{LaunchOptions, Op, Per, Session, Type, Variant, kernels};
 use report::ContestTable;
 
 use super::arrays;
-use super::bench::{Bench, Entrant, Input, Slices, State, champion};
+use super::bench::{Bench, Entrant, Input, Slices, State};
 use super::libraries::{CONTEST, Libraries};
 use super::matrices::KERNELS as COPYING;
 use super::pool::Pool;
-use super::{Options, Part, ablation, host, huge, latencies, limits, proofs};
+use super::{LATENCIES, Options, PARTS, PROOFS, TIMES, ablation, host, huge, latencies, limits, proofs};
 use crate::lessons::lessons;
 
 /// Size at which blocks and factors are swept.
@@ -77,8 +77,8 @@ impl<'o> Suite<'o> {
         let flush = Flush::new(&device, &source)?;
         let bench = Bench { device: Rc::clone(&device), flush, is_quick: options.quick };
         let tables = ContestTable::all(source.root())?;
-        let is_unknown = |part: &&Part| matches!(part, Part::Contest(name) if tables.iter().all(|of| of.name != *name));
-        if let Some(Part::Contest(name)) = options.parts.iter().find(is_unknown) {
+        let is_known = |part: &str| PARTS.contains(&part) || tables.iter().any(|of| of.name == part);
+        if let Some(name) = options.parts.iter().find(|part| !is_known(part)) {
             let names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
             bail!("--parts {name}: there is no such part; there are latencies, proofs, times, {}", names.join(", "));
         }
@@ -132,7 +132,7 @@ impl<'o> Suite<'o> {
     /// A file that cannot be written, a GPU that no longer answers. Other failures are among the problems.
     pub fn all(&mut self, source: &KernelSource) -> Result<()> {
         self.card(source)?;
-        if self.options.parts.contains(&Part::Times) {
+        if self.options.has(TIMES) {
             for &ty in self.options.types_of_sums() {
                 match ty {
                     Type::I32 => self.typed::<i32>()?,
@@ -144,7 +144,7 @@ impl<'o> Suite<'o> {
             self.more_than_32_bits(source)?;
         }
         for table in self.tables.clone() {
-            if self.options.parts.contains(&Part::Contest(table.name.clone())) {
+            if self.options.has(&table.name) {
                 self.contest(&table, source)?;
             }
         }
@@ -158,12 +158,12 @@ impl<'o> Suite<'o> {
         let Some(module) = self.attempt("latencies", module)? else { return Ok(()) };
         let floor = limits::floor(&self.bench, &module);
         self.record.floor_us = self.attempt("launch floor", floor)?.flatten();
-        if self.options.parts.contains(&Part::Latencies) {
+        if self.options.has(LATENCIES) {
             let found = latencies::all(&self.bench, &module);
             self.record.latencies = self.attempt("latencies", found)?.unwrap_or_default();
             self.say(&format!("{} latencies", self.record.latencies.len()));
         }
-        if self.options.parts.contains(&Part::Proofs) {
+        if self.options.has(PROOFS) {
             let Some(session) = self.session(CONTEST) else { return Ok(()) };
             let Some(variant) = session.chapter.variant(CHAMPION) else { return Ok(()) };
             let found = proofs::all(&self.bench, session, variant, source);
@@ -194,7 +194,7 @@ impl<'o> Suite<'o> {
             self.one_size(&mut pool, n)?;
             self.save()?;
         }
-        for n in HOST_SIZES.into_iter().filter(|&n| n <= n_max && n >= 1 << self.options.sizes.first) {
+        for n in HOST_SIZES.into_iter().filter(|&n| n <= n_max && n >= 1 << self.options.sizes.start()) {
             self.by_the_host(&pool, n)?;
         }
         if !self.options.quick {
@@ -347,7 +347,7 @@ impl<'o> Suite<'o> {
             let overlap = contest == Contest::BackToBack;
             if !overlap || variant.overlaps {
                 let options = LaunchOptions { overlap, ..LaunchOptions::default() };
-                entrants.push(champion(Entrant::ours(session, variant, options, n)?));
+                entrants.push(Entrant::ours(session, variant, options, n)?.named(ENTRANT));
                 entrants.push(if overlap {
                     let plan = ablation::not_ahead(session.plan(variant, T::TYPE, n, options)?);
                     Entrant::planned(session, variant, options, plan)?.named(NOT_AHEAD)
@@ -379,9 +379,8 @@ impl<'o> Suite<'o> {
                 let Some((session, variant)) = self.champion::<T>() else { return Ok(Vec::new()) };
                 let cold = pool.slices(&self.bench.device, n, offset);
                 let references = pool.references(&cold, n);
-                let entrant = champion(Entrant::ours(session, variant, LaunchOptions::default(), n)?);
-                let slices = Slices { cold: &cold, to_destroy: &[], restore: None };
-                self.bench.contest(&[entrant], slices, Input { offset, ..Input::new(n, &references) })
+                let entrant = Entrant::ours(session, variant, LaunchOptions::default(), n)?.named(ENTRANT);
+                self.bench.contest(&[entrant], Slices::kept(&cold), Input { offset, ..Input::new(n, &references) })
             };
             let measured = measured();
             let cases = self.attempt(&format!("{CHAMPION} {} n = {n} offset {offset}", T::NAME), measured)?;
@@ -398,7 +397,7 @@ impl<'o> Suite<'o> {
             let cold = pool.slices(&self.bench.device, n, 0);
             let cold = &cold[..cold.len().min(1)];
             let references = pool.references(cold, n);
-            let (slices, input) = (Slices { cold, to_destroy: &[], restore: None }, Input::new(n, &references));
+            let (slices, input) = (Slices::kept(cold), Input::new(n, &references));
             let entrants = host::entrants::<T>(&self.bench, ours, &self.libraries, n)?;
             let cases = entrants.iter().map(|entrant| self.bench.host(entrant, slices, input));
             Ok(cases.collect::<Result<Vec<_>>>()?.concat())
@@ -443,11 +442,8 @@ impl<'o> Suite<'o> {
                 let entrant = Entrant::ours(session, variant, options, n)?;
                 // A plan may have no such block.
                 if options.block.is_none_or(|block| entrant.plan().and_then(|plan| plan.block()) == Some(block)) {
-                    entrants.push(if (slug, variant.name) == (CONTEST, CHAMPION) {
-                        champion(entrant)
-                    } else {
-                        entrant
-                    });
+                    let is_champion = (slug, variant.name) == (CONTEST, CHAMPION);
+                    entrants.push(if is_champion { entrant.named(ENTRANT) } else { entrant });
                 }
             }
             Ok(entrants)
@@ -475,7 +471,7 @@ impl<'o> Suite<'o> {
 
     /// More numbers than 32 bits can count, in one call.
     fn more_than_32_bits(&mut self, source: &KernelSource) -> Result<()> {
-        if self.options.quick || !self.options.types_of_sums().contains(&Type::F32) || self.options.sizes.last < 30 {
+        if self.options.quick || !self.options.types_of_sums().contains(&Type::F32) || *self.options.sizes.end() < 30 {
             return Ok(());
         }
         let Some((session, variant)) = self.champion::<f32>() else { return Ok(()) };

@@ -1,19 +1,16 @@
 //! `cargo course run`: what comes of a reader's file, in words and in the exit status. Compiling needs NVRTC; without it the
 //! tests that compile say so and end.
 
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use device::nvrtc::Nvrtc;
 use serde_json::Value;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use crate::checkout::{Checkout, ends, repository};
 
 /// Runs `cargo course run` on a file `my.cu` that holds `text`. `None`: there is no NVRTC here.
 fn run(text: &str, options: &str) -> Option<Output> {
-    if Nvrtc::find(&root()).is_err() {
+    if Nvrtc::find(&repository()).is_err() {
         eprintln!("skipped: no NVRTC, `cargo course setup` installs it");
         return None;
     }
@@ -46,7 +43,7 @@ const SIMPLE: &str = "--kernel k --grid 1 --block 1";
 
 #[test]
 fn the_first_kernel_of_the_book_runs() {
-    let source = std::fs::read_to_string(root().join("book/src/first-kernel/hello.cu")).unwrap();
+    let source = std::fs::read_to_string(repository().join("book/src/first-kernel/hello.cu")).unwrap();
     let Some(output) = run(&source, "--kernel hello --grid 2 --block 4") else { return };
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -57,7 +54,7 @@ fn the_first_kernel_of_the_book_runs() {
 
 #[test]
 fn arguments_and_outputs_are_those_of_simt_run() {
-    let source = std::fs::read_to_string(root().join("book/src/first-kernel/twice.cu")).unwrap();
+    let source = std::fs::read_to_string(repository().join("book/src/first-kernel/twice.cu")).unwrap();
     let options =
         "--kernel twice --grid 2 --block 32 --arg in=i32[40]:iota out=i32[40]:zero n=i32:40 --print out:4 --json";
     let Some(output) = run(&source, options) else { return };
@@ -133,21 +130,15 @@ fn a_kernel_is_found_by_its_name_in_the_file() {
 
 #[test]
 fn a_machine_without_the_compiler_hears_how_to_get_it() {
-    let checkout = tempfile::tempdir().unwrap();
-    for (name, text) in [("book.toml", ""), ("crates/course/Cargo.toml", ""), ("k.cu", "__global__ void k() {}\n")] {
-        std::fs::create_dir_all(checkout.path().join(name).parent().unwrap()).unwrap();
-        std::fs::write(checkout.path().join(name), text).unwrap();
-    }
+    let checkout = Checkout::new();
+    checkout.write("k.cu", "__global__ void k() {}\n");
     let of = |file: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_course"));
-        command.current_dir(checkout.path()).env("CARGO_MANIFEST_DIR", checkout.path().join("crates/course"));
-        command.env("PATH", "").env_remove("CUDA_PATH").env_remove("CUDA_HOME").args(["run", file]);
-        let output = command.args(SIMPLE.split(' ')).output().unwrap();
-        assert_eq!(output.status.code(), Some(2));
-        text(&output.stderr)
+        let mut command = checkout.command(&["run", file]);
+        let [_, said] = ends(2, command.args(SIMPLE.split(' ')).current_dir(checkout.path("")));
+        said
     };
     // A toolkit in the loader's own path is found whatever the environment says.
-    if Nvrtc::find(checkout.path()).is_err() {
+    if Nvrtc::find(&checkout.path("")).is_err() {
         assert!(of("k.cu").contains("`cargo course setup` installs it"));
     }
     assert!(of("none.cu").contains("none.cu: the file cannot be read"));

@@ -1,10 +1,12 @@
 //! The questions in the page: the theme's script scores every answer of every chapter in a real browser as the simulator
 //! did, without a server and without the network.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use course::chromium;
+
+use crate::checkout::repository;
 
 /// Gives every answer that a question speaks of and then nonsense, and leaves what went wrong in a last element.
 const PROBE: &str = r#"<script>
@@ -54,10 +56,6 @@ window.addEventListener("load", () => {
     document.body.append(out);
 });
 </script>"#;
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 /// A chapter's exercises and quiz, as its page has them; `None` for a folder that is no chapter's.
 fn questions(folder: &Path) -> Option<String> {

@@ -1,5 +1,7 @@
 //! Times of the library's all-reduce: beside NCCL and torch, by every route, and against the straight lines that were expected.
 
+use std::collections::BTreeSet;
+
 use lab::Result;
 use lab::figure::{BLUE, GREEN, INK, VERMILION};
 use lab::measurement::geometric_mean;
@@ -11,6 +13,7 @@ use super::{Record, Size};
 use crate::fact::Fact;
 use crate::plot::{Line, Look, Mark, Plot};
 use crate::sheet::Sheet;
+use crate::tables::{cell, ratio};
 
 /// Numbers of GPUs that were measured.
 const RANKS: [u32; 2] = [2, 4];
@@ -44,10 +47,6 @@ fn whole(bytes: u64) -> String {
     format!("{}\u{a0}{name}", bytes >> (10 * unit.min(3)))
 }
 
-fn us(us: Option<f64>) -> String {
-    us.map_or("–".to_owned(), three_digits)
-}
-
 /// A row for each size, by the route that the library takes.
 fn beside(sizes: &[Size<'_>]) -> String {
     let mut sheet =
@@ -57,10 +56,10 @@ fn beside(sizes: &[Size<'_>]) -> String {
             whole(size.bytes),
             format!("`{}`", size.chosen.entrant),
             three_digits(size.chosen.us),
-            us(size.other_us(&["nccl", "torch_nccl"])),
-            us(size.other_us(&["torch_one_shot"])),
-            us(size.other_us(&["torch_two_shot"])),
-            size.ratio().map_or("–".to_owned(), |ratio| format!("{ratio:.2}")),
+            cell(size.other_us(&["nccl", "torch_nccl"])),
+            cell(size.other_us(&["torch_one_shot"])),
+            cell(size.other_us(&["torch_two_shot"])),
+            ratio(size.ratio()),
         ]);
     }
     sheet.markdown()
@@ -72,7 +71,7 @@ fn routes(sizes: &[Size<'_>]) -> String {
     let heads = names.map(|name| format!("`{name}`"));
     let mut sheet = Sheet::new(1, ["bytes".to_owned()].into_iter().chain(heads));
     for size in sizes {
-        sheet.row([whole(size.bytes)].into_iter().chain(names.map(|name| us(size.us(name)))));
+        sheet.row([whole(size.bytes)].into_iter().chain(names.map(|name| cell(size.us(name)))));
     }
     sheet.markdown()
 }
@@ -142,12 +141,10 @@ fn crossings(record: &Record) -> String {
 fn scalar(record: &Record) -> String {
     let head = ["floats on each GPU", "each its own, µs", "all, on 2 GPUs", "each its own, on 4", "all, on 4 GPUs"];
     let mut sheet = Sheet::new(1, head);
-    let mut sizes: Vec<u64> = record.scalar.iter().map(|case| case.n).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
+    let sizes: BTreeSet<u64> = record.scalar.iter().map(|case| case.n).collect();
     for n in sizes {
-        let cell = |entrant, ranks| us(record.scalar_us(entrant, n, ranks));
-        sheet.row([grouped(n), cell("parts", 2), cell("whole", 2), cell("parts", 4), cell("whole", 4)]);
+        let us = |entrant, ranks| cell(record.scalar_us(entrant, n, ranks));
+        sheet.row([grouped(n), us("parts", 2), us("whole", 2), us("parts", 4), us("whole", 4)]);
     }
     sheet.markdown()
 }
@@ -249,7 +246,7 @@ fn beside_facts(record: &Record, ty: &str, ranks: u32) -> Vec<Fact> {
             / 1e3
             / link_gb_per_s(record, "push", ranks)
     });
-    all.push(fact("share", share.map_or("–".to_owned(), |share| format!("{share:.2}"))));
+    all.push(fact("share", ratio(share)));
     all
 }
 

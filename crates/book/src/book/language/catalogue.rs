@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use polib::catalog::Catalog;
-use polib::message::{Message, MessageFlags, MessageView};
+use polib::message::{Message, MessageBuilder, MessageFlags, MessageView};
 use polib::metadata::CatalogMetadata;
 
 use super::numbers;
@@ -146,13 +146,20 @@ pub fn complete(po: &Catalog, today: &Catalog) -> Edition {
     edition
 }
 
-/// A message of today with a translation.
-fn written(message: &dyn MessageView, source: &str, said: &str, is_fuzzy: bool) -> Message {
+/// A message that is not translated yet; the mark may be empty.
+pub fn begun(mark: &str, text: &str, source: &str) -> MessageBuilder {
     let mut new = Message::build_singular();
-    new.with_msgid(message.msgid().to_owned()).with_source(source.to_owned()).with_msgstr(said.to_owned());
-    if let Some(mark) = mark(message) {
+    new.with_msgid(text.to_owned()).with_source(source.to_owned());
+    if !mark.is_empty() {
         new.with_msgctxt(mark.to_owned());
     }
+    new
+}
+
+/// A message of today with a translation.
+fn written(message: &dyn MessageView, source: &str, said: &str, is_fuzzy: bool) -> Message {
+    let mut new = begun(message.msgctxt(), message.msgid(), source);
+    new.with_msgstr(said.to_owned());
     if is_fuzzy {
         let mut flags = MessageFlags::new();
         flags.add_flag("fuzzy");
@@ -264,9 +271,7 @@ mod tests {
     fn catalogue(all: &[(&str, &str)]) -> Catalog {
         let mut catalogue = Catalog::new(CatalogMetadata::new());
         for (text, said) in all {
-            let mut message = Message::build_singular();
-            message.with_msgid((*text).to_owned()).with_msgstr((*said).to_owned());
-            catalogue.append_or_update(message.with_source("book/src/a.md:1".to_owned()).done());
+            catalogue.append_or_update(begun("", text, "book/src/a.md:1").with_msgstr((*said).to_owned()).done());
         }
         catalogue
     }
@@ -330,9 +335,7 @@ mod tests {
     #[test]
     fn listings_and_pages_that_stay_english_are_not_asked_for() {
         let mut new = today(&["```text\nx"]);
-        let mut message = Message::build_singular();
-        message.with_msgid("Sources".to_owned()).with_source("book/src/sources.md:1".to_owned());
-        new.append_or_update(message.done());
+        new.append_or_update(begun("", "Sources", "book/src/sources.md:1").done());
         assert_eq!(updated(&catalogue(&[]), &new).count(), 0);
         assert!(complete(&catalogue(&[]), &new).states.is_empty());
     }

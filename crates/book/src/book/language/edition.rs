@@ -2,12 +2,11 @@
 //! and its words. Everything else, pictures, styles and labs, is the English site's.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use polib::catalog::Catalog;
-use regex::{Captures, Regex};
+use regex::Captures;
 
 use course::workspace;
 
@@ -24,7 +23,7 @@ const GUIDE: &str = "https://github.com/reduction-course/reduction-course/blob/m
 const NOT_FOUND: &str = "404.html";
 /// mdBook's helpers, which are no pages of the book: the whole of it to print, the contents without scripts, the answer to a wrong
 /// address.
-pub const NO_PAGES: [&str; 3] = ["print.html", "toc.html", NOT_FOUND];
+const NO_PAGES: [&str; 3] = ["print.html", "toc.html", NOT_FOUND];
 /// Place of the link to another edition.
 const BAR: &str = "<div class=\"right-buttons\">";
 
@@ -103,7 +102,7 @@ impl Around {
     /// Puts them into the pages in `dir`, and into its search, which is made for Chinese where the language is.
     fn put(&self, dir: &Path, language: &str) -> Result<()> {
         for page in pages(dir)? {
-            slim::rewrite(&page, |text| self.in_page(text))?;
+            slim::rewrite(&dir.join(page), |text| self.in_page(text))?;
         }
         for file in files(dir)?.iter().filter(|file| is_mdbooks(file)) {
             slim::rewrite(&dir.join(file), |text| self.in_script(text))?;
@@ -218,18 +217,13 @@ fn files(dir: &Path) -> Result<BTreeSet<String>> {
     Ok(workspace::walk(dir)?.iter().map(|file| workspace::name(dir, file)).collect())
 }
 
-static REFERENCE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r##" (href|src|data-src)="([^"#?:]+)""##).expect("a fixed pattern"));
+pattern!(REFERENCE, r##" (href|src|data-src)="([^"#?:]+)""##);
 
-/// Emphasised words that begin with a Han character: book/theme/edition.css sets them without a slant.
-static EMPHASIS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)<em>(\p{Han}.*?)</em>").expect("a fixed pattern"));
-/// Blanks that Markdown asks for around emphasis, and that Chinese does not have.
-static BLANK_BEFORE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"([\p{Han}，。：；、？！）”]) (<(?:em|strong)>[\p{Han}（“])").expect("a fixed pattern")
-});
-static BLANK_BEHIND: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"([\p{Han}，。：；、？！）”]</(?:em|strong)>) ([\p{Han}（“])").expect("a fixed pattern")
-});
+// Emphasised words that begin with a Han character: book/theme/edition.css sets them without a slant.
+pattern!(EMPHASIS, r"(?s)<em>(\p{Han}.*?)</em>");
+// Blanks that Markdown asks for around emphasis, and that Chinese does not have.
+pattern!(BLANK_BEFORE, r"([\p{Han}，。：；、？！）”]) (<(?:em|strong)>[\p{Han}（“])");
+pattern!(BLANK_BEHIND, r"([\p{Han}，。：；、？！）”]</(?:em|strong)>) ([\p{Han}（“])");
 
 /// Emphasis as Chinese has it: dots for a few words, none for a sentence.
 fn emphasised(page: &str) -> String {
@@ -281,8 +275,8 @@ fn link(dir: &Path, others: &[Other]) -> Result<()> {
         let there: Vec<&Other> =
             std::iter::once(&english).chain(others).filter(|other| other.folder != here.folder).collect();
         let folder = dir.join(&here.folder);
-        for page in pages(&folder)? {
-            let name = page.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        for name in pages(&folder)? {
+            let page = folder.join(&name);
             let text = std::fs::read_to_string(&page)?;
             ensure!(text.contains(BAR), "`{name}` has no place for the link to its other edition: no `{BAR}`");
             let link = |other: &&Other| {
@@ -298,17 +292,10 @@ fn link(dir: &Path, others: &[Other]) -> Result<()> {
     Ok(())
 }
 
-/// Pages of the book in a folder.
-fn pages(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut pages = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.ends_with(".html") && !NO_PAGES.contains(&&*name) {
-            pages.push(path);
-        }
-    }
-    Ok(pages)
+/// Names of the pages of a site.
+pub fn pages(dir: &Path) -> Result<Vec<String>> {
+    let is_page = |name: &String| name.ends_with(".html") && !NO_PAGES.contains(&name.as_str());
+    Ok(workspace::names(dir)?.into_iter().filter(is_page).collect())
 }
 
 #[cfg(test)]
@@ -333,23 +320,20 @@ mod tests {
 
     #[test]
     fn an_edition_takes_what_is_the_same_from_the_english_site() {
-        let dir = tempfile::tempdir().unwrap();
         let page = |lang: &str, more: &str| {
             format!(
                 "<html lang=\"{lang}\"><script src=\"a.js\"></script><script src=\"toc-{lang}.js\"></script>{BAR}</div><em>字</em>{more}"
             )
         };
-        let files = [
-            ("a.html", page("en", "")),
-            ("a.js", String::new()),
-            ("toc-en.js", String::new()),
-            ("zh_CN/a.html", page("zh", "<em>n</em>")),
-            ("zh_CN/404.html", String::new()),
-            ("zh_CN/a.js", String::new()),
-            ("zh_CN/toc-zh.js", String::new()),
-        ];
-        std::fs::create_dir(dir.path().join("zh_CN")).unwrap();
-        files.iter().for_each(|(name, text)| std::fs::write(dir.path().join(name), text).unwrap());
+        let dir = crate::tree(&[
+            ("a.html", &page("en", "")),
+            ("a.js", ""),
+            ("toc-en.js", ""),
+            ("zh_CN/a.html", &page("zh", "<em>n</em>")),
+            ("zh_CN/404.html", ""),
+            ("zh_CN/a.js", ""),
+            ("zh_CN/toc-zh.js", ""),
+        ]);
         let edition = dir.path().join("zh_CN");
         share(&edition, dir.path()).unwrap();
         let other = Other { tag: "zh-CN".to_owned(), folder: "zh_CN/".to_owned(), name: "中文".to_owned() };

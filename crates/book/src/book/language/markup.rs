@@ -3,30 +3,21 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
-use regex::Regex;
 
-/// A tag with its parts, or a comment.
-static TAG: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"<(?P<end>/?)(?P<name>[A-Za-z][A-Za-z0-9-]*)(?P<rest>(?:[^<>"]|"[^"]*")*)>|(?s:<!--.*?-->)"#)
-        .expect("a fixed pattern")
-});
-/// Attributes that people read.
-static ATTRIBUTE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#" (?:aria-label|title|alt|placeholder|data-(?:right|not-yet|more|less|else|no-number|no-line|done))="([^"]*)""#)
-        .expect("a fixed pattern")
-});
-/// Attributes that a translation must not change.
-static KEPT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#" (?:id|href|src|value|data-(?:answer|lines|when|lab|exercise|quiz|chapter))="[^"]*""#)
-        .expect("a fixed pattern")
-});
-static NUMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\d+").expect("a fixed pattern"));
-/// Text without words: code, tags, entities.
-static NO_WORD: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?s)<code>.*?</code>|`[^`]*`|<[^>]*>|&#?\w+;").expect("a fixed pattern"));
+// A tag with its parts, or a comment.
+pattern!(TAG, r#"<(?P<end>/?)(?P<name>[A-Za-z][A-Za-z0-9-]*)(?P<rest>(?:[^<>"]|"[^"]*")*)>|(?s:<!--.*?-->)"#);
+// Attributes that people read.
+pattern!(
+    ATTRIBUTE,
+    r#" (?:aria-label|title|alt|placeholder|data-(?:right|not-yet|more|less|else|no-number|no-line|done))="([^"]*)""#
+);
+// Attributes that a translation must not change.
+pattern!(KEPT, r#" (?:id|href|src|value|data-(?:answer|lines|when|lab|exercise|quiz|chapter))="[^"]*""#);
+pattern!(NUMBER, r"\d+");
+// Text without words: code, tags, entities.
+pattern!(NO_WORD, r"(?s)<code>.*?</code>|`[^`]*`|<[^>]*>|&#?\w+;");
 /// Tags that stand inside a sentence. Every other tag begins or ends one.
 const INLINE: [&str; 14] =
     ["a", "abbr", "b", "br", "code", "em", "i", "kbd", "q", "small", "strong", "sub", "sup", "wbr"];

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use regex::{NoExpand, Regex};
@@ -12,11 +11,10 @@ use course::workspace;
 
 /// The part of a browser that the scripts with the words expect.
 const BROWSER: &str = "globalThis.window = globalThis; globalThis.reductionLab = {}; globalThis.Intl = { NumberFormat: class {}, PluralRules: class { resolvedOptions() { return { pluralCategories: [] }; } } };";
-/// The object of the labs' words in their script.
-static CATALOGUE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?s)const catalogue = \{\n.*?\n    \};").expect("a fixed pattern"));
-/// {name}, or {name:one|many}.
-static PLACE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\{(\w+)[:}]").expect("a fixed pattern"));
+// The object of the labs' words in their script.
+pattern!(CATALOGUE, r"(?s)const catalogue = \{\n.*?\n    \};");
+// {name}, or {name:one|many}.
+pattern!(PLACE, r"\{(\w+)[:}]");
 
 /// A script that holds words.
 pub struct Script {

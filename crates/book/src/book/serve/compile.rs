@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
@@ -63,8 +63,7 @@ pub struct Message {
 
 /// The verb: reads the text from standard input, and writes the outcome to standard output.
 pub fn run(root: &Path) -> Result<()> {
-    let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).context("cannot read the kernel")?;
+    let text = std::io::read_to_string(std::io::stdin()).context("cannot read the kernel")?;
     serde_json::to_writer(std::io::stdout().lock(), &compile(root, &text)?).context("cannot write the PTX")
 }
 
@@ -83,8 +82,7 @@ fn compile(root: &Path, text: &str) -> Result<Outcome> {
 
 /// The verb: reads the text, and writes what its kernels take of a multiprocessor, as [`course::residency::json`] has it.
 pub fn run_resources(root: &Path) -> Result<()> {
-    let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).context("cannot read the kernel")?;
+    let text = std::io::read_to_string(std::io::stdin()).context("cannot read the kernel")?;
     let nvrtc = Nvrtc::find(root)?;
     let code = nvrtc.compile_for(residency::CARD.compute_capability, NAME, &text)?;
     let footprints = footprints(&code.cubin)?;
@@ -130,23 +128,20 @@ impl Compiler {
 
     /// Returns what the text's kernels take of a multiprocessor; null where ptxas gives nothing in the time that it has.
     pub fn resources(&self, text: &str) -> Answer {
+        let written = self.ran(RESOURCES_VERB, text).ok().flatten();
+        as_json(&written.and_then(|written| serde_json::from_str(&written).ok()).unwrap_or_default())
+    }
+
+    /// Runs a verb of this program over a text. Returns what it wrote; `None` if it was stopped.
+    fn ran(&self, verb: &str, text: &str) -> std::io::Result<Option<String>> {
         let _mine = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let program = std::env::current_exe();
-        let ran = program.and_then(|program| limited(Command::new(program).arg(RESOURCES_VERB), text, self.limit));
-        let json = match ran {
-            Ok(Ran::Ended(written)) => serde_json::from_str(&written).unwrap_or_default(),
-            _ => serde_json::Value::Null,
-        };
-        as_json(&json)
+        limited(Command::new(std::env::current_exe()?).arg(verb), text, self.limit)
     }
 
     /// Returns the answer to the page: `{"ptx", "log", "messages"}`, without `ptx` where the compiler refuses.
     pub fn answer(&self, text: &str) -> Answer {
-        let _mine = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let ran =
-            std::env::current_exe().and_then(|program| limited(Command::new(program).arg(VERB), text, self.limit));
-        let (status, sentence) = match ran {
-            Ok(Ran::Ended(written)) => match serde_json::from_str(&written) {
+        let (status, sentence) = match self.ran(VERB, text) {
+            Ok(Some(written)) => match serde_json::from_str(&written) {
                 Ok(Outcome::Compiled { ptx, .. }) if ptx.len() > PTX_BYTES_MAX => (
                     StatusCode::UNPROCESSABLE_ENTITY,
                     format!("the PTX has {} bytes, and a page takes at most {PTX_BYTES_MAX}", ptx.len()),
@@ -163,7 +158,7 @@ impl Compiler {
                     "the compiler broke down over this text: the server's terminal has its last words".to_owned(),
                 ),
             },
-            Ok(Ran::TooLong) => (
+            Ok(None) => (
                 StatusCode::GATEWAY_TIMEOUT,
                 format!(
                     "the compiler was stopped: it may take {} s for a text (`--compile-seconds` of `cargo course book --serve`)",
@@ -180,17 +175,8 @@ fn as_json(json: &serde_json::Value) -> Answer {
     Answer::text("application/json", json.to_string())
 }
 
-/// End of a process.
-#[derive(Debug, PartialEq, Eq)]
-enum Ran {
-    /// It ended by itself, and had written this.
-    Ended(String),
-    /// It was stopped.
-    TooLong,
-}
-
-/// Runs a command with this text as its input, for no longer than `limit`.
-fn limited(command: &mut Command, text: &str, limit: Duration) -> std::io::Result<Ran> {
+/// Runs a command with this text as its input, for no longer than `limit`. Returns what it wrote; `None` if it was stopped.
+fn limited(command: &mut Command, text: &str, limit: Duration) -> std::io::Result<Option<String>> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let (done, ended) = mpsc::channel();
     let (input, output) = (child.stdin.take(), child.stdout.take());
@@ -205,15 +191,11 @@ fn limited(command: &mut Command, text: &str, limit: Duration) -> std::io::Resul
         let _ = output.map(|mut output| output.read_to_end(&mut written));
         let _ = done.send(written);
     });
-    let ran = ended.recv_timeout(limit);
-    end(&mut child);
-    Ok(ran.map_or(Ran::TooLong, |written| Ran::Ended(String::from_utf8_lossy(&written).into_owned())))
-}
-
-/// Ends a process and waits for its end, so that none is left behind.
-fn end(child: &mut Child) {
+    let written = ended.recv_timeout(limit);
+    // Its end is waited for, so that no process is left behind.
     let _ = child.kill();
     let _ = child.wait();
+    Ok(written.ok().map(|written| String::from_utf8_lossy(&written).into_owned()))
 }
 
 /// Parses the compiler's messages about single lines: `edited.cu(12): error: …`, and behind it lines that show the place.
@@ -276,10 +258,10 @@ mod tests {
     fn a_process_that_takes_too_long_is_ended() {
         let began = std::time::Instant::now();
         let ran = limited(Command::new("sleep").arg("60"), "", Duration::from_millis(200)).unwrap();
-        assert_eq!(ran, Ran::TooLong);
+        assert_eq!(ran, None);
         assert!(began.elapsed() < Duration::from_secs(20));
         let text = "long ".repeat(100_000);
-        assert_eq!(limited(&mut Command::new("cat"), &text, Duration::from_secs(20)).unwrap(), Ran::Ended(text));
+        assert_eq!(limited(&mut Command::new("cat"), &text, Duration::from_secs(20)).unwrap(), Some(text));
         assert!(limited(&mut Command::new("/no/such/program"), "", Duration::from_secs(1)).is_err());
     }
 }

@@ -17,6 +17,12 @@ fn simulated(options: &Options, out: PathBuf) -> Suite<'_> {
     Suite::new(options, device, source, record, out).unwrap()
 }
 
+/// The same with options of its own, which writes into a folder of its own.
+fn simulated_with(words: &[&str]) -> (Suite<'static>, tempfile::TempDir) {
+    let dir = tempfile::tempdir().unwrap();
+    (simulated(Box::leak(Box::new(Options::of(words))), dir.path().join("sim.json")), dir)
+}
+
 #[test]
 fn every_variant_is_judged_and_what_fails_costs_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
@@ -71,9 +77,7 @@ fn every_variant_is_judged_and_what_fails_costs_nothing_else() {
 
 #[test]
 fn ragged_shifted_and_swept_cases_say_what_they_are() {
-    let dir = tempfile::tempdir().unwrap();
-    let options = Options::of(&["--chapters", "ch01-naive,ch08-cooperative"]);
-    let mut suite = simulated(&options, dir.path().join("sim.json"));
+    let (mut suite, _dir) = simulated_with(&["--chapters", "ch01-naive,ch08-cooperative"]);
     let mut pool = Pool::<i32>::new(&suite.bench.device, 1 << 12).unwrap();
     suite.ragged(&pool, 1 << 12).unwrap();
     let cases: Vec<(u64, u64)> = suite.record.cases.iter().map(|case| (case.n, case.offset)).collect();
@@ -82,12 +86,9 @@ fn ragged_shifted_and_swept_cases_say_what_they_are() {
     suite.sweeps(&mut pool, 1000).unwrap();
     assert!(suite.problems.iter().all(|problem| problem.starts_with("cluster ")), "{:?}", suite.problems);
     let of = |name: &str, swept: &str| {
-        let swept = suite.record.cases.iter().filter(|c| c.name() == name && c.swept.as_deref() == Some(swept));
-        swept.map(|case| if swept_block(case) { case.block } else { case.factor }.unwrap()).collect::<Vec<u32>>()
+        let cases = suite.record.cases.iter().filter(|c| c.name() == name && c.swept.as_deref() == Some(swept));
+        cases.map(|case| if swept == "block" { case.block } else { case.factor }.unwrap()).collect::<Vec<u32>>()
     };
-    fn swept_block(case: &MeasuredCase) -> bool {
-        case.swept.as_deref() == Some("block")
-    }
     assert_eq!(of("interleaved_modulo", "block"), [64, 128, 256, 512, 1024]);
     assert_eq!(of("single_pass", "factor"), [2, 8]);
     assert!(suite.record.cases[5..].iter().all(|case| !case.is_plain()));
@@ -118,18 +119,14 @@ fn the_champion_without_one_of_its_ideas_is_right() {
         let launches: Vec<u64> = cases.iter().filter_map(|case| case.launches).collect();
         assert_eq!(launches.iter().sum::<u64>(), expected.len() as u64 + 1, "two launches are two");
     }
-    let dir = tempfile::tempdir().unwrap();
-    let options = Options::of(&["--chapters", "ch08-cooperative"]);
-    let suite = simulated(&options, dir.path().join("sim.json"));
+    let (suite, _dir) = simulated_with(&["--chapters", "ch08-cooperative"]);
     judged::<i32>(&suite);
     judged::<f32>(&suite);
 }
 
 #[test]
 fn grids_are_swept_where_a_plan_takes_any() {
-    let dir = tempfile::tempdir().unwrap();
-    let options = Options::of(&["--chapters", "ch01-naive,ch07-coarsening"]);
-    let suite = simulated(&options, dir.path().join("sim.json"));
+    let (suite, _dir) = simulated_with(&["--chapters", "ch01-naive,ch07-coarsening"]);
     let grids = |name: &str| {
         let (session, variant) = suite.variants::<i32>().into_iter().find(|(_, v)| v.name == name).unwrap();
         suite.grids::<i32>(session.chapter.slug, variant, SWEEP_N)
@@ -140,10 +137,7 @@ fn grids_are_swept_where_a_plan_takes_any() {
 
 #[test]
 fn every_kind_of_row_is_judged_row_by_row() {
-    let dir = tempfile::tempdir().unwrap();
-    let options = Options::of(&["--chapters", "ch10-rows", "--types", "f32,bf16"]);
-    let out = dir.path().join("sim.json");
-    let mut suite = simulated(&options, out.clone());
+    let (mut suite, _dir) = simulated_with(&["--chapters", "ch10-rows", "--types", "f32,bf16"]);
     let table = suite.table("ch10-rows").unwrap().clone();
     let (ops, shapes) = (table.ops(), [(300, 20), (2, 4096), (64, 33)]);
     let tasks = ops.iter().flat_map(|&op| shapes.map(|shape| Task::matrix("rows", op, shape)));
@@ -152,7 +146,7 @@ fn every_kind_of_row_is_judged_row_by_row() {
     suite.rows_of::<f32>(&table, &tasks).unwrap();
     suite.rows_of::<half::bf16>(&table, &tasks[..15]).unwrap();
     assert_eq!((&suite.problems, &suite.left_out), (&Vec::new(), &Vec::new()));
-    let record = measurement::read(&out).unwrap();
+    let record = measurement::read(&suite.out).unwrap();
     assert_eq!(record.cases.len(), tasks.len() + 15);
     for case in &record.cases {
         let (rows, cols) = (case.rows.unwrap(), case.cols.unwrap());
@@ -166,9 +160,7 @@ fn every_kind_of_row_is_judged_row_by_row() {
 
 #[test]
 fn rows_that_the_time_is_not_enough_for_are_named() {
-    let dir = tempfile::tempdir().unwrap();
-    let options = Options::of(&["--chapters", "ch10-rows", "--seconds", "0"]);
-    let mut suite = simulated(&options, dir.path().join("sim.json"));
+    let (mut suite, _dir) = simulated_with(&["--chapters", "ch10-rows", "--seconds", "0"]);
     let table = suite.table("ch10-rows").unwrap().clone();
     let tasks = [Task::matrix("rows", Op::Sum, (3, 5)), Task::columns((3, 5))];
     suite.rows_of::<f32>(&table, &tasks).unwrap();
@@ -180,9 +172,7 @@ fn rows_that_the_time_is_not_enough_for_are_named() {
 fn matrices_are_judged_by_rows_and_every_replay_against_a_run_before() {
     use crate::measure::matrices::Copying;
     let of = |slug: &str, ops: &[Op]| {
-        let dir = tempfile::tempdir().unwrap();
-        let options = Options::of(&["--chapters", slug]);
-        let mut suite = simulated(&options, dir.path().join("sim.json"));
+        let (mut suite, _dir) = simulated_with(&["--chapters", slug]);
         let table = suite.table(slug).unwrap().clone();
         let source = KernelSource::in_root(&built_root(), CEILING);
         let mut copying = Copying::new(&suite.bench.device, &source).unwrap();
