@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use ch02_divergence::CHAPTER;
-use device::{Checks, Choice, Counters, Schedule};
+use device::{Choice, Counters};
 use lab::trial::{self, Round, each, one_block, rounds};
 use lab::{Code, Run, Session, Type, input::random, mistake, record, session::built_root};
 
@@ -112,9 +112,8 @@ fn convergent_global_over_256_elements() -> Result<()> {
 
 #[test]
 fn the_guard_saves_the_sectors_that_are_not_there() -> Result<()> {
-    let session = trial::simulator(&CHAPTER, Schedule::Independent { seed: None }, Checks::ALL)?;
-    let variant = CHAPTER.variant("convergent_global").context("the lesson has it")?;
-    let run = trial::run(&session, variant, 128, &random(Type::I32, 200, 1), 0)?;
+    let variant = trial::variant(&CHAPTER, "convergent_global");
+    let run = trial::run(&trial::checked(&CHAPTER)?, variant, 128, &random(Type::I32, 200, 1), 0)?;
     let c = run.counters.context("the simulator counts")?;
     assert_eq!((c.global_ld_sectors, c.global_st_sectors), (2 * (34 - 7) + 1, 27 + 1), "try it, 6");
     Ok(())

@@ -3,7 +3,7 @@
 use anyhow::{Context, Error, Result, ensure};
 use ch06_templates::CHAPTER;
 use device::nvrtc::{Nvrtc, pinned};
-use device::{Checks, Code, Fault, KernelSource, Schedule, listing};
+use device::{Code, Fault, KernelSource, listing};
 use lab::trial::{integers, sum};
 use lab::{Array, LaunchOptions, Op, Type, input, mistake, record, session::built_root, trial};
 
@@ -264,7 +264,7 @@ fn an_instance_launched_with_fewer_threads_than_its_block() -> Result<()> {
 
 #[test]
 fn an_identity_of_floats_is_nan() -> Result<()> {
-    let session = trial::simulator(&CHAPTER, Schedule::Independent { seed: None }, Checks::ALL)?;
+    let session = trial::checked(&CHAPTER)?;
     for variant in CHAPTER.variants {
         for op in [Op::Min, Op::Max] {
             let options = LaunchOptions { op, ..LaunchOptions::default() };

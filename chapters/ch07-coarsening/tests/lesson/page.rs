@@ -5,18 +5,11 @@ use ch07_coarsening::CHAPTER;
 use device::card::H200;
 use device::{Checks, Code, Counters, KernelSource, Schedule};
 use lab::trial::{integers, sum};
-use lab::{
-    Array, LaunchOptions, Planned, Problem, Session, Type, Variant, input, mistake, session::built_root, sweep, trial,
-};
-
-fn session() -> Result<Session<'static>> {
-    Ok(trial::simulator(&CHAPTER, Schedule::Independent { seed: None }, Checks::ALL)?)
-}
+use lab::{Array, LaunchOptions, Planned, Problem, Type, Variant, input, mistake, session::built_root, sweep, trial};
 
 fn counters(name: &str, options: LaunchOptions, n: usize) -> Result<Counters> {
-    let run =
-        trial::run_with(&session()?, trial::variant(&CHAPTER, name), options, &input::random(Type::I32, n, 1), 0)?;
-    assert!(run.ok(), "{}", trial::describe(&run, ""));
+    let (session, input) = (trial::checked(&CHAPTER)?, input::random(Type::I32, n, 1));
+    let run = trial::right(&session, trial::variant(&CHAPTER, name), options, &input, 0)?;
     run.counters.context("the simulator counts")
 }
 
@@ -244,7 +237,7 @@ fn bounds_count_the_blocks_that_add_in_any_order() -> Result<()> {
 #[test]
 fn atomic_additions_of_float_lose_subnormal_numbers_and_the_bound_says_so() -> Result<()> {
     let input = Array::F32(vec![f32::MIN_POSITIVE / 4096.0; 2000]);
-    let session = session()?;
+    let session = trial::checked(&CHAPTER)?;
     let atomic = trial::run(&session, trial::variant(&CHAPTER, "segmented_atomic"), 256, &input, 0)?;
     assert_eq!((atomic.result.to_f64(), atomic.ok()), (0.0, true), "four blocks, each with a subnormal sum");
     let grid_stride = trial::run(&session, trial::variant(&CHAPTER, "grid_stride"), 256, &input, 0)?;

@@ -1,9 +1,7 @@
 //! Clusters that take rows in turns, by the kernels that stand for those that a GPU gets.
 
 use ch11_softmax::CHAPTER;
-use device::Checks;
-use lab::record::OPTIONS;
-use lab::trial::{judge_turns, simulator};
+use lab::trial::{checked, judge_turns};
 use lab::{Op, Result, Type};
 use reduction::families::softmax::plan_for;
 
@@ -19,6 +17,6 @@ const KINDS: [(Type, Op); 6] = [
 
 #[test]
 fn clusters_take_more_turns_than_they_have_places() -> Result<()> {
-    let session = simulator(&CHAPTER, OPTIONS.schedule, Checks::ALL)?;
+    let session = checked(&CHAPTER)?;
     KINDS.into_iter().try_for_each(|kind| judge_turns(&session, kind, plan_for))
 }

@@ -5,7 +5,7 @@ use device::card::H200;
 use device::{Checks, KernelSource};
 use lab::record::OPTIONS;
 use lab::session::built_root;
-use lab::trial::{judge_plan, judge_turns, kinds, simulator};
+use lab::trial::{checked, judge_plan, judge_turns, kinds, simulator};
 use lab::{LaunchOptions, Matrix, Op, Planned, Problem, Result, Session, Type};
 use reduction::families::norms::plan_for;
 
@@ -49,6 +49,6 @@ fn judge(session: &Session<'_>, op: Op, ty: Type, matrix: Matrix) -> Result<()> 
 
 #[test]
 fn clusters_take_more_turns_than_they_have_places() -> Result<()> {
-    let session = simulator(&CHAPTER, OPTIONS.schedule, Checks::ALL)?;
+    let session = checked(&CHAPTER)?;
     kinds(&CHAPTER.variants[3]).into_iter().try_for_each(|kind| judge_turns(&session, kind, plan_for))
 }

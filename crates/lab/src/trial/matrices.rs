@@ -4,7 +4,7 @@ use device::{Checks, Schedule};
 use reduction::card::H200;
 use reduction::team::{PersistentTeam, Shape};
 
-use super::{array, describe, run_with, simulator};
+use super::{array, checked, describe, run_with, simulator};
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::input::random_for;
@@ -124,12 +124,7 @@ impl Matrices {
     /// # Errors
     /// A run that fails.
     pub fn one(&self, matrix: Matrix, offset: usize) -> Result<usize> {
-        self.are_right_on(&self.today()?, Rows::Matrix(matrix), offset)
-    }
-
-    /// A session with today's schedule.
-    fn today(&self) -> Result<Session<'static>> {
-        simulator(self.chapter, Schedule::Independent { seed: None }, Checks::ALL)
+        self.are_right_on(&checked(self.chapter)?, Rows::Matrix(matrix), offset)
     }
 
     /// Matrices of these rows and columns, without gaps.
@@ -137,7 +132,7 @@ impl Matrices {
     /// # Errors
     /// A run that fails.
     pub fn dense(&self, shapes: &[(u64, u64)]) -> Result<()> {
-        let session = self.today()?;
+        let session = checked(self.chapter)?;
         let one = |&(rows, cols)| self.are_right_on(&session, Rows::Matrix(Matrix::dense(rows, cols)), 0).map(drop);
         shapes.iter().try_for_each(one)
     }
@@ -147,7 +142,7 @@ impl Matrices {
     /// # Errors
     /// A run that fails.
     pub fn short(&self, rows: u64, runs: usize) -> Result<()> {
-        let session = self.today()?;
+        let session = checked(self.chapter)?;
         for cols in SHORT {
             let ran = self.are_right_on(&session, Rows::Matrix(Matrix::dense(rows, cols)), 0)?;
             assert_eq!(ran, runs, "{rows} rows of {cols}");
@@ -160,7 +155,7 @@ impl Matrices {
     /// # Errors
     /// A run that fails.
     pub fn anywhere(&self, shapes: &[(u64, u64)]) -> Result<()> {
-        let session = self.today()?;
+        let session = checked(self.chapter)?;
         for offset in 0..8 {
             for &(rows, cols) in shapes {
                 self.are_right_on(&session, Rows::Matrix(Matrix::dense(rows, cols)), offset)?;
@@ -174,7 +169,7 @@ impl Matrices {
     /// # Errors
     /// A run that fails.
     pub fn gaps(&self, rows: u64, shapes: &[(u64, u64)]) -> Result<()> {
-        let session = self.today()?;
+        let session = checked(self.chapter)?;
         for &(cols, pitch) in shapes {
             for offset in [0, 3] {
                 self.are_right_on(&session, Rows::Matrix(Matrix { rows, cols, pitch }), offset)?;
@@ -225,7 +220,7 @@ pub fn over_numbers(
     is_asked: impl Fn(Type, Op) -> bool,
     is_right: impl Fn(&Run) -> bool,
 ) -> Result<()> {
-    let session = simulator(chapter, Schedule::Independent { seed: None }, Checks::ALL)?;
+    let session = checked(chapter)?;
     let mut runs = 0;
     for variant in chapter.variants {
         for (ty, op) in kinds(variant).into_iter().filter(|&(ty, op)| is_asked(ty, op)) {
