@@ -1,7 +1,5 @@
 //! Runs chapter 1: `cargo run --release -p ch01-naive -- --help`.
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
+fn main() -> std::process::ExitCode {
     lab::main(&ch01_naive::CHAPTER)
 }

@@ -1,7 +1,5 @@
 //! Runs chapter 5: `cargo run --release -p ch05-unroll -- --help`.
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
+fn main() -> std::process::ExitCode {
     lab::main(&ch05_unroll::CHAPTER)
 }

@@ -1,7 +1,5 @@
 //! Runs chapter 7: `cargo run --release -p ch07-coarsening -- --help`.
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
+fn main() -> std::process::ExitCode {
     lab::main(&ch07_coarsening::CHAPTER)
 }

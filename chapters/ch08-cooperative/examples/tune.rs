@@ -2,10 +2,10 @@
 //! beside the plan's own. `cargo run --release -p ch08-cooperative --example tune -- [TYPE [FIRST LAST [overlap]]]`, logarithms
 //! of n; with the last word for launches that overlap.
 
-use device::{Buffer, Choice, SimOptions};
+use device::{Choice, SimOptions};
 use lab::element::Element;
 use lab::plan::LaunchOptions;
-use lab::{Array, Planned, Problem, Session, Type, clock, input};
+use lab::{Array, Problem, Session, Type, input};
 use reduction::families::champion::{self, INSTANCES, Shape, Share};
 
 fn main() -> anyhow::Result<()> {
@@ -30,23 +30,13 @@ fn main() -> anyhow::Result<()> {
 
 fn tune<T: Element>(session: &Session<'_>, values: &[T], overlap: bool) -> anyhow::Result<()> {
     let variant = ch08_cooperative::CHAPTER.variant("single_pass").ok_or_else(|| anyhow::anyhow!("no single_pass"))?;
-    let device = session.device();
-    let card = device.card();
+    let card = session.device().card();
     let options = LaunchOptions { overlap, ..LaunchOptions::default() };
     let problem = Problem::new(variant, T::TYPE, values.len() as u64, options).on(card, false);
-    let original = device.upload("in", values)?;
-    let copies = (0..clock::copies(device, original.bytes())).map(|_| device.duplicate(&original));
-    let copies: Vec<Buffer<T>> = copies.collect::<Result<_, _>>()?;
-    let time = |plan: &Planned| -> anyhow::Result<f64> {
-        let timing = session.time_plan(variant, plan, (&copies, &[]), 0, true, 7)?;
-        Ok(timing.map_or(f64::NAN, |timing| timing.median_us))
-    };
-    let mut found = Vec::new();
-    for shape in shapes(problem.n.div_ceil(16 / T::TYPE.bytes()), card.multiprocessors, overlap) {
-        found.push((time(&champion::plan_for(&problem, shape).into())?, shape));
-    }
-    found.sort_by(|a, b| a.0.total_cmp(&b.0));
-    println!("{} 2^{}: the plan {:.3} us", T::TYPE, problem.n.ilog2(), time(&champion::single_pass(&problem).into())?);
+    let shapes = shapes(problem.n.div_ceil(16 / T::TYPE.bytes()), card.multiprocessors, overlap).into_iter();
+    let plans = shapes.map(|shape| (shape, champion::plan_for(&problem, shape)));
+    let (own_us, found) = session.quickest(&problem, values, plans, 7)?;
+    println!("{} 2^{}: the plan {own_us:.3} us", T::TYPE, problem.n.ilog2());
     for (us, shape) in found.iter().take(5) {
         println!("    {us:.3} us: {shape:?}");
     }

@@ -1,7 +1,5 @@
 //! Runs chapter 8: `cargo run --release -p ch08-cooperative -- --help`.
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
+fn main() -> std::process::ExitCode {
     lab::main(&ch08_cooperative::CHAPTER)
 }

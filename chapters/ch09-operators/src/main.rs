@@ -1,7 +1,5 @@
 //! Runs chapter 9: `cargo run --release -p ch09-operators -- --help`.
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
+fn main() -> std::process::ExitCode {
     lab::main(&ch09_operators::CHAPTER)
 }

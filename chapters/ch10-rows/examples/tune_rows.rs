@@ -5,11 +5,10 @@
 use anyhow::Context;
 use ch10_rows::CHAPTER;
 use clap::ValueEnum;
-use device::{Buffer, Choice, SimOptions};
+use device::{Choice, SimOptions};
 use lab::element::Element;
 use lab::{
-    LaunchOptions, Matrix, Offsets, Op, Plan, Planned, Problem, Ragged, Rows, Session, Type, Variant, clock, input,
-    with_elements,
+    LaunchOptions, Matrix, Offsets, Op, Plan, Problem, Ragged, Rows, Session, Type, Variant, input, with_elements,
 };
 use reduction::families::rows::{Columns, Shape, columns_of, plan_for, ragged_of};
 
@@ -43,39 +42,22 @@ fn rows_of(name: &str) -> anyhow::Result<(Rows, u64)> {
 }
 
 fn tune<T: Element>(session: &Session<'_>, variant: &Variant, op: Op, rows: Rows, values: &[T]) -> anyhow::Result<()> {
-    let device = session.device();
-    let card = device.card();
     let options = LaunchOptions { op, rows: Some(rows), ..LaunchOptions::default() };
-    let problem = Problem::new(variant, T::TYPE, values.len() as u64, options).on(card, true);
-    let original = device.upload("in", values)?;
-    let copies = (0..clock::copies(device, original.bytes())).map(|_| device.duplicate(&original));
-    let copies: Vec<Buffer<T>> = copies.collect::<Result<_, _>>()?;
-    let time = |plan: Plan| -> anyhow::Result<f64> {
-        let plan = Planned { plan, layout: problem.layout(), ..Planned::default() };
-        let timing = session.time_plan(variant, &plan, (&copies, &[]), 0, true, 5)?;
-        Ok(timing.map_or(f64::NAN, |timing| timing.median_us))
-    };
-    let mut found: Vec<(f64, String)> = Vec::new();
-    match (variant.name, rows) {
-        ("ragged", _) => {
-            for steps in [15, 23, 31] {
-                found.push((time(ragged_of(&problem, steps))?, format!("{steps} steps")));
-            }
-        }
+    let problem = Problem::new(variant, T::TYPE, values.len() as u64, options).on(session.device().card(), true);
+    let plans: Vec<(String, Plan)> = match (variant.name, rows) {
+        ("ragged", _) => [15, 23, 31].map(|steps| (format!("{steps} steps"), ragged_of(&problem, steps))).into(),
         ("columns", Rows::Matrix(matrix)) => {
-            for shape in columns(&problem, matrix) {
-                found.push((time(columns_of(&problem, shape))?, format!("{shape:?}")));
-            }
+            let shapes = columns(&problem, matrix).into_iter();
+            shapes.map(|shape| (format!("{shape:?}"), columns_of(&problem, shape))).collect()
         }
         (_, Rows::Matrix(matrix)) => {
-            for shape in shapes(&problem, matrix) {
-                found.push((time(plan_for(&problem, shape))?, format!("{shape:?}")));
-            }
+            let shapes = shapes(&problem, matrix).into_iter();
+            shapes.map(|shape| (format!("{shape:?}"), plan_for(&problem, shape))).collect()
         }
-        _ => {}
-    }
-    found.sort_by(|a, b| a.0.total_cmp(&b.0));
-    println!("    the plan {:.2} us", time((variant.launches)(&problem))?);
+        _ => Vec::new(),
+    };
+    let (own_us, found) = session.quickest(&problem, values, plans, 5)?;
+    println!("    the plan {own_us:.2} us");
     for (us, shape) in found.iter().take(6) {
         println!("    {us:.2} us: {shape}");
     }

@@ -5,7 +5,7 @@ use anyhow::Context;
 use ch11_softmax::CHAPTER;
 use device::{Choice, SimOptions};
 use lab::element::Element;
-use lab::{LaunchOptions, Matrix, Op, Plan, Planned, Problem, Session, Type, clock, input, with_elements};
+use lab::{LaunchOptions, Matrix, Op, Problem, Session, Type, input, with_elements};
 use reduction::families::softmax::plan_for;
 use reduction::team::Shape;
 
@@ -27,33 +27,14 @@ fn main() -> anyhow::Result<()> {
 }
 
 fn tune<T: Element>(session: &Session<'_>, op: Op, matrix: Matrix, values: &[T]) -> anyhow::Result<()> {
-    let device = session.device();
     let variant = CHAPTER.variant("softmax").context("the chapter has no softmax")?;
-    let options = LaunchOptions::over(op, matrix);
     let n = matrix.rows * matrix.cols;
-    let card = device.card();
-    let problem = Problem::new(variant, T::TYPE, n, options).on(card, true);
-    let (first, other) = values.split_at(n as usize);
-    let original = device.upload("in", first)?;
-    let bytes = original.bytes() * if op.is_per_element() { op.arrays() + 1 } else { op.arrays() };
-    let copies =
-        (1..clock::copies(device, bytes)).map(|_| device.duplicate(&original)).collect::<Result<Vec<_>, _>>()?;
-    let inputs: Vec<_> = std::iter::once(original).chain(copies).collect();
-    let time = |plan: Plan| -> anyhow::Result<f64> {
-        let plan = Planned { plan, layout: problem.layout(), ..Planned::default() };
-        let timing = session.time_plan(variant, &plan, (&inputs, other), 0, true, 5)?;
-        Ok(timing.map_or(f64::NAN, |timing| timing.median_us))
-    };
-    let of_plan = time((variant.launches)(&problem))?;
-    let mut found: Vec<(f64, String)> = Vec::new();
-    for shape in shapes(&problem, matrix) {
-        found.push((time(plan_for(&problem, shape))?, format!("{shape:?}")));
-    }
-    found.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let kernel = &(variant.launches)(&problem).passes[0].kernel;
-    println!("    the plan {of_plan:.2} us: {kernel}");
+    let problem = Problem::new(variant, T::TYPE, n, LaunchOptions::over(op, matrix)).on(session.device().card(), true);
+    let plans = shapes(&problem, matrix).into_iter().map(|shape| (shape, plan_for(&problem, shape)));
+    let (own_us, found) = session.quickest(&problem, values, plans, 5)?;
+    println!("    the plan {own_us:.2} us: {}", (variant.launches)(&problem).passes[0].kernel);
     for (us, shape) in found.iter().take(5) {
-        println!("    {us:.2} us: {shape}");
+        println!("    {us:.2} us: {shape:?}");
     }
     Ok(())
 }

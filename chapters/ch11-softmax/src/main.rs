@@ -1,7 +1,5 @@
 //! Runs chapter 11: `cargo run --release -p ch11-softmax -- --help`.
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
+fn main() -> std::process::ExitCode {
     lab::main(&ch11_softmax::CHAPTER)
 }

@@ -1,7 +1,5 @@
 //! Runs chapter 12: `cargo run --release -p ch12-norms -- --help`.
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
+fn main() -> std::process::ExitCode {
     lab::main(&ch12_norms::CHAPTER)
 }

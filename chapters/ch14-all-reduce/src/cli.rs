@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 use device::{Checks, Schedule};
-use lab::cli::{DeviceName, named, seeds, whole};
+use lab::cli::{DeviceName, named, refuse_of_simulator, seeds, whole};
 use lab::text::{WIDTH, wrapped};
 use lab::{Error, Result};
 use reduction::{Op, RANKS_MAX, Type};
@@ -83,17 +83,11 @@ impl Args {
     /// # Errors
     /// One sentence that names the option.
     pub(crate) fn refuse_on_gpus(&self) -> Result<()> {
-        let given = [
+        refuse_of_simulator(&[
             ("--schedule", self.schedule.is_some()),
             ("--seeds", self.seeds.is_some()),
             ("--check", self.check.is_some()),
-        ];
-        match given.iter().find(|(_, is_given)| *is_given) {
-            Some((option, _)) => Err(Error::Usage(format!(
-                "{option} is for the simulator, which --device sim takes: a GPU shows no such thing"
-            ))),
-            None => Ok(()),
-        }
+        ])
     }
 }
 

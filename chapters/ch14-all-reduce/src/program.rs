@@ -104,10 +104,7 @@ fn able(
         match refusal(group, problem, variant) {
             None => able.push(variant),
             Some((_, why)) if is_named => return Err(Error::Usage(format!("--variant {}: {why}", variant.name))),
-            Some((option, _)) => match left_out.iter_mut().find(|known: &&mut LeftOut| known.option == option) {
-                Some(known) => known.variants.push(variant.name),
-                None => left_out.push(LeftOut { option, variants: vec![variant.name] }),
-            },
+            Some((option, _)) => LeftOut::add(&mut left_out, option, variant.name),
         }
     }
     Ok((able, left_out))

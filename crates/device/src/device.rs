@@ -58,7 +58,7 @@ impl Default for SimOptions {
 }
 
 /// Description of a device, for records and for the first line that a chapter prints.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Description {
     /// `gpu` or `sim`.
     pub kind: &'static str,
@@ -165,10 +165,7 @@ impl Device {
 
     /// Compute capability of a GPU, 90 for 9.0; `None` on the simulator, which runs PTX for any.
     pub fn compute_capability(&self) -> Option<u32> {
-        match &self.kind {
-            Kind::Gpu(gpu) => Some(gpu.arch()),
-            Kind::Sim(_) => None,
-        }
+        self.gpu().map(Gpu::arch)
     }
 
     /// Loads a lesson's kernels. Stale PTX never runs: if the `.cu` differs from the hash stamped in its PTX it is
@@ -216,12 +213,9 @@ impl Device {
     /// # Errors
     /// As there, for each of them; none is lost for another's.
     pub fn load_all_on_demand(&self, source: &KernelSource, lines: &[&str]) -> Vec<Result<Module, Error>> {
-        let Kind::Gpu(gpu) = &self.kind else {
-            return lines.iter().map(|lines| self.load_on_demand(source, lines)).collect();
-        };
-        match Nvrtc::find_in(&places(source.root())) {
-            Ok(nvrtc) => module::load_all_on_demand_gpu(gpu, source, &nvrtc, lines),
-            Err(_) => lines.iter().map(|lines| self.load_on_demand(source, lines)).collect(),
+        match (&self.kind, Nvrtc::find_in(&places(source.root()))) {
+            (Kind::Gpu(gpu), Ok(nvrtc)) => module::load_all_on_demand_gpu(gpu, source, &nvrtc, lines),
+            _ => lines.iter().map(|lines| self.load_on_demand(source, lines)).collect(),
         }
     }
 
@@ -383,10 +377,6 @@ impl Device {
 
     /// Runs a graph once on the simulator, which stands for a replay.
     fn go_through<T: Scalar>(&self, graph: &Graph<'_, T>) -> Result<Replayed<T>, Error> {
-        let write = |to: &Buffer<T>, bytes: &[u8]| match &to.storage {
-            Storage::Sim(storage) => storage.write(&to.name, bytes),
-            Storage::Gpu(_) => Err(Error::OtherDevice { name: to.name.clone() }),
-        };
         // Launches that nothing else comes between, which may overlap.
         let mut row: Vec<&Call<'_>> = Vec::new();
         let run = |row: &mut Vec<&Call<'_>>| self.launch_in_stream(&std::mem::take(row)).map(drop);
@@ -395,11 +385,11 @@ impl Device {
                 Step::Launch(call) => row.push(call),
                 Step::Fill(to, byte) => {
                     run(&mut row)?;
-                    write(to, &vec![*byte; to.bytes() as usize])?;
+                    overwrite(to, &vec![*byte; to.bytes() as usize])?;
                 }
                 Step::Copy { from, to, elements } => {
                     run(&mut row)?;
-                    write(to, bytes_of(&self.download(from)?[..*elements]))?;
+                    overwrite(to, bytes_of(&self.download(from)?[..*elements]))?;
                 }
             }
         }
@@ -409,10 +399,7 @@ impl Device {
                 Timed::Launches(calls) => row.extend(calls),
                 Timed::Cleared(array, calls) => {
                     run(&mut row)?;
-                    match &array.storage {
-                        Storage::Sim(storage) => storage.write(&array.name, &vec![0; array.bytes() as usize])?,
-                        Storage::Gpu(_) => return Err(Error::OtherDevice { name: array.name.clone() }),
-                    }
+                    overwrite(array, &vec![0; array.bytes() as usize])?;
                     row.extend(calls);
                 }
                 Timed::Foreign(foreign) => {
@@ -520,6 +507,14 @@ pub(crate) fn prepare_sim<'a>(call: &Call<'a>) -> Result<SimCall<'a>, Error> {
     Ok(SimCall { kernels: &call.module.kernels, kernel: call.kernel, geometry, args })
 }
 
+/// Writes into an array of the simulator.
+fn overwrite<T: Scalar>(to: &Buffer<T>, bytes: &[u8]) -> Result<(), Error> {
+    match &to.storage {
+        Storage::Sim(storage) => storage.write(&to.name, bytes),
+        Storage::Gpu(_) => Err(Error::OtherDevice { name: to.name.clone() }),
+    }
+}
+
 /// Address and bytes of an array of a GPU.
 fn place<T: Scalar>(buffer: &Buffer<T>) -> Result<(u64, usize), Error> {
     match &buffer.storage {
@@ -541,18 +536,14 @@ fn prepare_all<'a>(calls: &'a [Timed<'_>]) -> Result<Vec<Prepared<'a>>, Error> {
     let mut prepared = Vec::new();
     for timed in calls {
         match timed {
-            Timed::Launches(calls) => {
-                for call in calls {
-                    prepared.push(Prepared::Launch(prepare_gpu(call)?));
-                }
-            }
-            Timed::Cleared(array, calls) => {
-                prepared.push(Prepared::Clear(place(array)?));
-                for call in calls {
-                    prepared.push(Prepared::Launch(prepare_gpu(call)?));
-                }
-            }
+            Timed::Launches(_) => {}
+            Timed::Cleared(array, _) => prepared.push(Prepared::Clear(place(array)?)),
             Timed::Foreign(foreign) => prepared.push(Prepared::Foreign(foreign)),
+        }
+        if let Timed::Launches(calls) | Timed::Cleared(_, calls) = timed {
+            for call in calls {
+                prepared.push(Prepared::Launch(prepare_gpu(call)?));
+            }
         }
     }
     Ok(prepared)
@@ -572,12 +563,8 @@ impl Description {
             kind: "sim",
             name: "simulator".to_string(),
             arch: COMMITTED_TARGET.to_string(),
-            driver: None,
-            cuda: None,
-            multiprocessors: None,
-            l2_bytes: None,
-            memory_bytes: None,
             why,
+            ..Description::default()
         }
     }
 }

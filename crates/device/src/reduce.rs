@@ -29,15 +29,27 @@ pub struct HostOperands<'a> {
 }
 
 impl<'a> HostOperands<'a> {
-    /// What lies at first where so many bytes of results will: the input, or bytes that no result has by chance.
-    pub fn results(&self, bytes: usize) -> Vec<u8> {
+    /// Runs a reduction over each of them by itself, and returns the bytes of the results and those of the other operands. What `run` gets,
+    /// and what it says is left, are the results, the input, and the others.
+    ///
+    /// # Errors
+    /// Those of `run`.
+    pub fn over<E>(
+        &self,
+        reduction: &Reduction,
+        run: impl FnOnce(&[HostOperand<'_>]) -> Result<Vec<Vec<u8>>, E>,
+    ) -> Result<(Vec<u8>, Vec<Vec<u8>>), E> {
+        let bytes = reduction.result_bytes() as usize;
+        // The input, or bytes that no result has by chance.
         let mut results = if self.in_place { self.input.to_vec() } else { Vec::new() };
         results.resize(results.len().max(bytes), 0xa5);
-        results
+        let mut left = run(&self.each(&results))?;
+        let others = left.split_off(2);
+        left[0].truncate(bytes);
+        Ok((left.swap_remove(0), others))
     }
 
-    /// Each of them by itself: the results, the input, and the others.
-    pub fn each(&self, results: &'a [u8]) -> Vec<HostOperand<'a>> {
+    fn each(&self, results: &'a [u8]) -> Vec<HostOperand<'a>> {
         let [input_begin, other_begin, out_begin] = self.begin;
         let over = self.in_place.then_some(Role::Out);
         let mut all = vec![
@@ -51,9 +63,6 @@ impl<'a> HostOperands<'a> {
         all
     }
 }
-
-/// Bytes of the results, those of the other operands, and the report of each launch.
-pub type Left = (Vec<u8>, Vec<Vec<u8>>, Vec<Report>);
 
 /// One operand of a reduction as bytes of the host.
 #[derive(Debug, Clone, Copy)]
@@ -135,20 +144,13 @@ impl<'d> Reductions<'d> {
         operands: &HostOperands<'_>,
         times: u32,
     ) -> Result<(Vec<u8>, Vec<Report>), Error> {
-        self.run_all(reduction, operands, times).map(|(out, _, reports)| (out, reports))
-    }
-
-    /// The same with what the launches left in each other operand, in their order.
-    ///
-    /// # Errors
-    /// Those of [`Reductions::run`].
-    pub fn run_all(&self, reduction: &Reduction, operands: &HostOperands<'_>, times: u32) -> Result<Left, Error> {
-        let bytes = reduction.result_bytes() as usize;
-        let results = operands.results(bytes);
-        let (mut left, reports) = self.run_any(reduction, &operands.each(&results), times)?;
-        let others = left.split_off(2);
-        left[0].truncate(bytes);
-        Ok((left.swap_remove(0), others, reports))
+        let mut reports = Vec::new();
+        let run = |all: &[HostOperand<'_>]| {
+            let left;
+            (left, reports) = self.run_any(reduction, all, times)?;
+            Ok(left)
+        };
+        operands.over(reduction, run).map(|(out, _)| (out, reports))
     }
 
     /// Likewise, with operands of any role, of which one may lie over another. Returns what each of them holds in the end.

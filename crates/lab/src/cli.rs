@@ -120,6 +120,16 @@ pub struct LeftOut {
     pub variants: Vec<&'static str>,
 }
 
+impl LeftOut {
+    /// Adds a variant to those that cannot honour an option.
+    pub fn add(all: &mut Vec<LeftOut>, option: String, variant: &'static str) {
+        match all.iter_mut().find(|known| known.option == option) {
+            Some(known) => known.variants.push(variant),
+            None => all.push(LeftOut { option, variants: vec![variant] }),
+        }
+    }
+}
+
 impl std::fmt::Display for LeftOut {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "left out for want of {}: {}", self.option, listed(&self.variants))
@@ -241,10 +251,7 @@ impl Args {
                 false => &mut first,
             };
             why.get_or_insert(message);
-            match left_out.iter_mut().find(|known| known.option == option) {
-                Some(known) => known.variants.push(variant.name),
-                None => left_out.push(LeftOut { option, variants: vec![variant.name] }),
-            }
+            LeftOut::add(&mut left_out, option, variant.name);
         }
         match with_type.or(with_op).or(first).filter(|_| able.is_empty()) {
             Some(message) => Err(Error::Usage(message)),
@@ -286,19 +293,26 @@ impl Args {
     /// # Errors
     /// One sentence that names the option.
     pub fn refuse_on_gpu(&self) -> Result<()> {
-        let asked = [
+        refuse_of_simulator(&[
             ("--trace", self.trace.is_some()),
             ("--schedule", self.schedule.is_some()),
             ("--seeds", self.seeds.is_some()),
             ("--check", self.check.is_some()),
             ("--card", self.card.is_some()),
-        ];
-        match asked.iter().find(|(_, asked)| *asked) {
-            Some((option, _)) => Err(Error::Usage(format!(
-                "{option} is for the simulator, which --device sim takes: a GPU shows no such thing"
-            ))),
-            None => Ok(()),
-        }
+        ])
+    }
+}
+
+/// Refuses the first of these options of the simulator that was given.
+///
+/// # Errors
+/// One sentence that names it.
+pub fn refuse_of_simulator(given: &[(&str, bool)]) -> Result<()> {
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(Error::Usage(format!(
+            "{option} is for the simulator, which --device sim takes: a GPU shows no such thing"
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -8,10 +8,10 @@ use device::{Arg, Buffer, Call, Device, DeviceAddress, Geometry, KernelSource, M
 
 use crate::element::Element;
 use crate::error::{Error, Result};
-use crate::plan::Planned;
+use crate::plan::{Planned, Problem};
 use crate::run::{Job, Measured};
 use crate::session::Session;
-use crate::{Variant, with_elements};
+use crate::{Plan, Variant, with_elements};
 
 /// Replays of a graph from which the median is taken.
 pub const REPLAYS: u32 = 15;
@@ -132,12 +132,48 @@ impl Session<'_> {
         replays: u32,
     ) -> Result<Option<Timing>> {
         let (values, other) = values.split_at(job.n() as usize);
-        let input = crate::runner::upload(self.device(), values, job.offset)?;
-        let more = if plan.wants_own_arrays(T::TYPE, job.n()) { plan.more_bytes(T::TYPE, job.n()) } else { 0 };
+        let inputs = self.inputs(plan, (values, job.offset), cold)?;
+        self.time_plan(job.variant, plan, (&inputs, other), job.offset, cold, replays)
+    }
+
+    /// The input of a plan, cold as often as one graph reads it.
+    fn inputs<T: Element>(
+        &self,
+        plan: &Planned,
+        (values, offset): (&[T], usize),
+        cold: bool,
+    ) -> Result<Vec<Buffer<T>>> {
+        let (input, n) = (crate::runner::upload(self.device(), values, offset)?, values.len() as u64);
+        let more = if plan.wants_own_arrays(T::TYPE, n) { plan.more_bytes(T::TYPE, n) } else { 0 };
         let count = if cold { copies(&self.device, input.bytes() + more) } else { 1 };
         let more = (1..count).map(|_| Ok(self.device.duplicate(&input)?)).collect::<Result<Vec<_>>>()?;
-        let inputs: Vec<Buffer<T>> = std::iter::once(input).chain(more).collect();
-        self.time_plan(job.variant, plan, (&inputs, other), job.offset, cold, replays)
+        Ok(std::iter::once(input).chain(more).collect())
+    }
+
+    /// Times a problem's own plan on a GPU, cold, and others that solve it: the microseconds of the first, then the others, the quickest
+    /// first. For examples that look for shapes.
+    ///
+    /// # Errors
+    /// Those of [`Session::time_plan`].
+    pub fn quickest<T: Element, S>(
+        &self,
+        problem: &Problem<'_>,
+        values: &[T],
+        others: impl IntoIterator<Item = (S, Plan)>,
+        replays: u32,
+    ) -> Result<(f64, Vec<(f64, S)>)> {
+        let (values, other) = values.split_at(problem.n as usize);
+        let planned = |plan| Planned { plan, layout: problem.layout(), ..Planned::default() };
+        let own = planned((problem.variant.launches)(problem));
+        let inputs = self.inputs(&own, (values, 0), true)?;
+        let time = |plan: &Planned| -> Result<f64> {
+            let timing = self.time_plan(problem.variant, plan, (&inputs, other), 0, true, replays)?;
+            Ok(timing.map_or(f64::NAN, |timing| timing.median_us))
+        };
+        let others = others.into_iter().map(|(shape, plan)| Ok((time(&planned(plan))?, shape)));
+        let mut found = others.collect::<Result<Vec<_>>>()?;
+        found.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Ok((time(&own)?, found))
     }
 
     /// Times a plan on inputs that are on the device already, with the second array of an operation that takes two: one reduction

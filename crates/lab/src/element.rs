@@ -7,7 +7,7 @@ pub use reduction::Type;
 
 /// Declares what every element type has in common, from one line for each.
 macro_rules! elements {
-    ($($variant:ident $rust:ident $value:ident;)*) => {
+    ($($variant:ident $rust:ident $value:ident $kind:tt;)*) => {
         /// Numbers to reduce.
         #[derive(Debug, Clone, PartialEq)]
         #[allow(missing_docs)] // the Rust types of these names
@@ -38,19 +38,46 @@ macro_rules! elements {
             fn slice(array: &Array) -> Option<&[Self]> {
                 if let Array::$variant(values) = array { Some(values) } else { None }
             }
-            fn from_f64(number: f64) -> Self {
-                <$rust as Drawn>::nearest(number)
-            }
             fn from_le(bytes: &[u8]) -> Self {
-                bytes.try_into().map_or(<$rust as Drawn>::drawn(0), $rust::from_le_bytes)
+                bytes.try_into().map_or(Self::from_random(0), $rust::from_le_bytes)
             }
             fn le(self) -> Vec<u8> {
                 self.to_le_bytes().to_vec()
             }
-            fn from_random(bits: u64) -> Self {
-                <$rust as Drawn>::drawn(bits)
-            }
+            conversions!($kind);
         })*
+    };
+}
+
+/// Conversion of a number, and of 64 random bits, to an element. A float has as many of these as its significand, so that nothing is
+/// rounded and 1 is not among them.
+macro_rules! conversions {
+    (whole) => {
+        fn from_f64(number: f64) -> Self {
+            number as i64 as Self
+        }
+        fn from_random(bits: u64) -> Self {
+            (bits >> (64 - Self::BITS)) as Self
+        }
+    };
+    // Half of a double is ignored, which may decide a tie.
+    (half) => {
+        fn from_f64(number: f64) -> Self {
+            Self::from_f32(number as f32)
+        }
+        conversions!(random);
+    };
+    (real) => {
+        fn from_f64(number: f64) -> Self {
+            number as Self
+        }
+        conversions!(random);
+    };
+    (random) => {
+        fn from_random(bits: u64) -> Self {
+            let digits = Self::MANTISSA_DIGITS - 1;
+            Self::from_f64((bits >> (63 - digits)) as f64 / (1u64 << digits) as f64 - 1.0)
+        }
     };
 }
 
@@ -108,16 +135,16 @@ pub mod rust {
 }
 
 elements! {
-    I8 i8 I32;
-    U8 u8 I32;
-    I16 i16 I32;
-    I32 i32 I32;
-    U32 u32 U32;
-    I64 i64 I64;
-    F16 f16 F32;
-    BF16 bf16 F32;
-    F32 f32 F32;
-    F64 f64 F64;
+    I8 i8 I32 whole;
+    U8 u8 I32 whole;
+    I16 i16 I32 whole;
+    I32 i32 I32 whole;
+    U32 u32 U32 whole;
+    I64 i64 I64 whole;
+    F16 f16 F32 half;
+    BF16 bf16 F32 half;
+    F32 f32 F32 real;
+    F64 f64 F64 real;
 }
 
 impl Array {
@@ -150,65 +177,6 @@ pub trait Element: device::Scalar {
     fn le(self) -> Vec<u8>;
     /// From 64 random bits: every integer alike, floats in [-1, 1).
     fn from_random(bits: u64) -> Self;
-}
-
-/// Conversion of 64 random bits, and of a number, to an element.
-trait Drawn {
-    fn drawn(bits: u64) -> Self;
-    fn nearest(number: f64) -> Self;
-}
-
-macro_rules! drawn_integers {
-    ($($type:ident)*) => {$(
-        impl Drawn for $type {
-            fn drawn(bits: u64) -> Self {
-                (bits >> (64 - $type::BITS)) as $type
-            }
-            fn nearest(number: f64) -> Self {
-                number as i64 as $type
-            }
-        }
-    )*};
-}
-
-drawn_integers!(i8 u8 i16 i32 u32 i64);
-
-impl Drawn for f32 {
-    fn drawn(bits: u64) -> Self {
-        (bits >> 40) as f32 / (1u64 << 23) as f32 - 1.0
-    }
-    fn nearest(number: f64) -> Self {
-        number as f32
-    }
-}
-
-impl Drawn for f64 {
-    fn drawn(bits: u64) -> Self {
-        (bits >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-    fn nearest(number: f64) -> Self {
-        number
-    }
-}
-
-// As many bits as their significands have, so that nothing is rounded and 1 is not among them. `from_f64` ignores half of a
-// double, which may decide a tie.
-impl Drawn for f16 {
-    fn drawn(bits: u64) -> Self {
-        f16::from_f32((bits >> 53) as f32 / (1u64 << 10) as f32 - 1.0)
-    }
-    fn nearest(number: f64) -> Self {
-        f16::from_f32(number as f32)
-    }
-}
-
-impl Drawn for bf16 {
-    fn drawn(bits: u64) -> Self {
-        bf16::from_f32((bits >> 56) as f32 / (1u64 << 7) as f32 - 1.0)
-    }
-    fn nearest(number: f64) -> Self {
-        bf16::from_f32(number as f32)
-    }
 }
 
 #[cfg(test)]

@@ -224,21 +224,11 @@ impl Layout {
     }
 
     /// Rows and columns; of ragged rows the mean, rounded down. Nothing for an array.
-    pub const fn size(&self) -> Option<(u64, u64)> {
+    pub fn size(&self) -> Option<(u64, u64)> {
         match self {
             Layout::Array => None,
             Layout::Rows(matrix) | Layout::Columns(matrix) => Some((matrix.rows, matrix.cols)),
-            Layout::Ragged(offsets) => {
-                let rows = offsets.rows();
-                let n = offsets.at(rows) - offsets.at(0);
-                Some((
-                    rows,
-                    match n.checked_div(rows) {
-                        Some(mean) => mean,
-                        None => 0,
-                    },
-                ))
-            }
+            Layout::Ragged(offsets) => Some((offsets.rows(), self.read(0).checked_div(offsets.rows()).unwrap_or(0))),
         }
     }
 

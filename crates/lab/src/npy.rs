@@ -120,16 +120,11 @@ pub fn numpy_name(ty: Type) -> &'static str {
 }
 
 fn element_type(descr: &str) -> std::result::Result<Type, String> {
+    let quoted = |ty: Type| numpy_name(ty).split('\'').nth(1);
+    if let Some(ty) = Type::ALL.iter().copied().find(|&ty| quoted(ty) == Some(descr)) {
+        return Ok(ty);
+    }
     match descr {
-        "|i1" => Ok(Type::I8),
-        "|u1" => Ok(Type::U8),
-        "<i2" => Ok(Type::I16),
-        "<i4" => Ok(Type::I32),
-        "<u4" => Ok(Type::U32),
-        "<i8" => Ok(Type::I64),
-        "<f2" => Ok(Type::F16),
-        "<f4" => Ok(Type::F32),
-        "<f8" => Ok(Type::F64),
         _ if descr.starts_with('>') => Err(format!(
             "holds big-endian numbers ('{descr}'): store them little-endian, with array.astype('<{}')",
             &descr[1..]

@@ -368,24 +368,20 @@ pub(crate) mod tests {
     #[test]
     fn too_many_elements_and_wrong_blocks_are_refused() {
         assert!(planned(N_MAX, LaunchOptions::block(1024)).is_ok());
-        let err = planned(N_MAX + 1, LaunchOptions::block(1024)).expect_err("too many").to_string();
-        assert!(err.contains("at most 2,147,483,647 elements"), "{err}");
+        let refused = |n: u64, options: LaunchOptions, said: &str| {
+            let err = planned(n, options).expect_err(said).to_string();
+            assert!(err.contains(said), "{err}");
+        };
+        refused(N_MAX + 1, LaunchOptions::block(1024), "at most 2,147,483,647 elements");
         for block in [0, 1, 16, 33, 96, 2048] {
-            let err = planned(10, LaunchOptions::block(block)).expect_err("wrong block").to_string();
-            assert!(err.contains("a power of two from 32 to 1024"), "{err}");
+            refused(10, LaunchOptions::block(block), "a power of two from 32 to 1024");
         }
-        let options = LaunchOptions { grid: Some(3), ..LaunchOptions::block(256) };
-        assert!(planned(513, options).expect_err("two are needed").to_string().contains("needs exactly 2 blocks"));
-        let options = LaunchOptions { grid: Some(0), ..LaunchOptions::default() };
-        assert!(
-            planned(513, options).expect_err("none").to_string().contains("--grid 0: a launch has one block at least")
-        );
-        let options = LaunchOptions { op: Op::Min, ..LaunchOptions::default() };
-        assert!(planned(513, options).expect_err("a sum").to_string().contains("--op min"));
-        let options = LaunchOptions { factor: Some(3), ..LaunchOptions::default() };
-        assert!(planned(513, options).expect_err("no factor").to_string().contains("--factor 3"));
-        let options = LaunchOptions { overlap: true, ..LaunchOptions::default() };
-        assert!(planned(513, options).expect_err("it does not wait").to_string().contains("--overlap"));
+        let any = LaunchOptions::default();
+        refused(513, LaunchOptions { grid: Some(3), ..LaunchOptions::block(256) }, "needs exactly 2 blocks");
+        refused(513, LaunchOptions { grid: Some(0), ..any }, "--grid 0: a launch has one block at least");
+        refused(513, LaunchOptions { op: Op::Min, ..any }, "--op min");
+        refused(513, LaunchOptions { factor: Some(3), ..any }, "--factor 3");
+        refused(513, LaunchOptions { overlap: true, ..any }, "--overlap");
     }
 
     /// Kernels count rows, and elements of a row, in 32 bits, and step past the last one.

@@ -166,22 +166,16 @@ fn run(
     if args.plan {
         return Ok(Output { text: show::plans(session, (&variants, left_out), &plans, args.json), status: 0 });
     }
+    session.progress = Progress::new(if args.seeds.is_some() { 0 } else { 2 + 2 * variants.len() as u64 });
+    session.progress.at("reading the input".to_owned());
+    let numbers = seeds::Numbers::read(source, args, ty, n)?;
     if let Some(asked) = args.seeds {
-        session.progress = Progress::new(0);
-        let numbers = seeds::Numbers::read(source, args, ty, n)?;
         return seeds::run(session, (args, options), (&variants, left_out), &numbers, asked);
     }
-    let seed = match &source {
-        Source::Random { seed } => Some(*seed),
-        Source::File(_) => None,
-    };
-    let mut words = input::words(args.input.as_deref(), seed, (ty, args.op), n);
+    let seeds::Numbers { mut words, seed, input } = numbers;
     if let Some(rows) = options.rows {
         words.push_str(&format!(", as {rows}"));
     }
-    session.progress = Progress::new(2 + 2 * variants.len() as u64);
-    session.progress.at("reading the input".to_owned());
-    let input = source.read(args.op, ty, n)?;
     let runs = run_all(session, (args, options), &variants, &input)?;
     if let Some(path) = &args.trace {
         write_trace(path, &runs)?;

@@ -1,6 +1,6 @@
 //! A plan on a device: its arrays, its launches and what they report. Chapters, exercises and measurements run plans alike.
 
-use device::{Buffer, Call, Device, Module, Report};
+use device::{Buffer, Call, Device, DeviceAddress, Module, Report};
 
 use crate::element::{Element, Value};
 use crate::error::Result;
@@ -15,19 +15,13 @@ pub struct Arrays<T: Element> {
     /// The second input, of an operation that takes two.
     other: Option<Buffer<T>>,
     /// Bounds of ragged rows.
-    offsets: Option<Stored>,
+    offsets: Option<Words>,
     /// A label a row.
-    labels: Option<Stored>,
+    labels: Option<Words>,
     /// A gradient a row, or one.
     gradients: Option<Buffer<f32>>,
     /// A weight a column, and a bias.
     column_inputs: [Option<Buffer<T>>; 2],
-}
-
-/// Offsets in memory, or labels.
-enum Stored {
-    Narrow(Buffer<u32>),
-    Wide(Buffer<u64>),
 }
 
 impl<T: Element> Arrays<T> {
@@ -39,13 +33,7 @@ impl<T: Element> Arrays<T> {
     pub fn new(device: &Device, plan: &Planned, op: Option<Op>) -> Result<Arrays<T>> {
         let state = device.upload("state", &vec![0u64; plan.state_words as usize])?;
         let offsets = match plan.layout {
-            Layout::Ragged(offsets) if offsets.bits == 64 => {
-                Some(Stored::Wide(device.upload("offsets", &offsets.all().collect::<Vec<u64>>())?))
-            }
-            Layout::Ragged(offsets) => {
-                let narrow: Vec<u32> = offsets.all().map(|at| at as u32).collect();
-                Some(Stored::Narrow(device.upload("offsets", &narrow)?))
-            }
+            Layout::Ragged(offsets) => Some(words(device, "offsets", offsets.bits, offsets.all())?),
             _ => None,
         };
         let (labels, gradients) = targets(device, plan)?;
@@ -136,16 +124,23 @@ impl<T: Element> Arrays<T> {
     }
 }
 
+/// Whole numbers of 32 or 64 bits, in memory.
+type Words = Box<dyn DeviceAddress>;
+
+fn words(device: &Device, name: &str, bits: u32, all: impl Iterator<Item = u64>) -> Result<Words> {
+    Ok(match bits {
+        64 => Box::new(device.upload(name, &all.collect::<Vec<u64>>())?),
+        _ => Box::new(device.upload(name, &all.map(|word| word as u32).collect::<Vec<u32>>())?),
+    })
+}
+
 /// Labels and gradients of a plan whose passes read them.
-fn targets(device: &Device, plan: &Planned) -> Result<(Option<Stored>, Option<Buffer<f32>>)> {
+fn targets(device: &Device, plan: &Planned) -> Result<(Option<Words>, Option<Buffer<f32>>)> {
     let uses = |arg: Arg| plan.passes.iter().any(|pass| pass.args.contains(&arg));
     let (rows, cols) = plan.layout.size().unwrap_or_default();
-    let labels = (0..rows).map(|row| plan.targets.label(row, cols));
-    let labels = match plan.targets.label_bits() {
-        _ if !uses(Arg::Labels) => None,
-        64 => Some(Stored::Wide(device.upload("labels", &labels.map(|label| label as u64).collect::<Vec<u64>>())?)),
-        _ => Some(Stored::Narrow(device.upload("labels", &labels.map(|label| label as u32).collect::<Vec<u32>>())?)),
-    };
+    let labels = (0..rows).map(|row| plan.targets.label(row, cols) as u64);
+    let labels =
+        if uses(Arg::Labels) { Some(words(device, "labels", plan.targets.label_bits(), labels)?) } else { None };
     let count = if plan.targets.has_one_gradient() { 1 } else { rows };
     let gradients: Vec<f32> = (0..count).map(|row| plan.targets.gradient(row)).collect();
     let gradients = if uses(Arg::Gradients) { Some(device.upload("gradients", &gradients)?) } else { None };
@@ -210,12 +205,12 @@ pub fn calls<'a, T: Element>(
 ) -> Result<Vec<Call<'a>>> {
     let argument = |arg: &Arg| match *arg {
         Arg::Input => device::Arg::Address(input, (offset * T::BYTES) as u64),
-        Arg::Other => optional(&arrays.other),
-        Arg::Offsets => stored(&arrays.offsets),
-        Arg::Labels => stored(&arrays.labels),
-        Arg::Gradients => optional(&arrays.gradients),
-        Arg::Weights => optional(&arrays.column_inputs[0]),
-        Arg::Biases => optional(&arrays.column_inputs[1]),
+        Arg::Other => optional(arrays.other.as_ref().map(|other| other as _)),
+        Arg::Offsets => optional(arrays.offsets.as_deref()),
+        Arg::Labels => optional(arrays.labels.as_deref()),
+        Arg::Gradients => optional(arrays.gradients.as_ref().map(|gradients| gradients as _)),
+        Arg::Weights => optional(arrays.column_inputs[0].as_ref().map(|weights| weights as _)),
+        Arg::Biases => optional(arrays.column_inputs[1].as_ref().map(|biases| biases as _)),
         Arg::Sums(i) => device::Arg::Address(&arrays.sums[i], 0),
         Arg::State => device::Arg::Address(&arrays.state, 0),
         Arg::U32(number) => device::Arg::U32(number),
@@ -230,16 +225,8 @@ pub fn calls<'a, T: Element>(
     plan.passes.iter().map(call).collect()
 }
 
-fn optional<T: Element>(numbers: &Option<Buffer<T>>) -> device::Arg<'_> {
-    numbers.as_ref().map_or(device::Arg::U64(0), |numbers| device::Arg::Address(numbers, 0))
-}
-
-fn stored(numbers: &Option<Stored>) -> device::Arg<'_> {
-    match numbers {
-        Some(Stored::Narrow(numbers)) => device::Arg::Address(numbers, 0),
-        Some(Stored::Wide(numbers)) => device::Arg::Address(numbers, 0),
-        None => device::Arg::U64(0),
-    }
+fn optional(numbers: Option<&dyn DeviceAddress>) -> device::Arg<'_> {
+    numbers.map_or(device::Arg::U64(0), |numbers| device::Arg::Address(numbers, 0))
 }
 
 /// Adds what one launch reported to what the launches before it did.

@@ -48,33 +48,19 @@ pub(crate) fn rows(args: &Args, have: Option<Have>, target: u64) -> Result<Optio
     }
     let matrix = matrix(args, have, target)?;
     let Matrix { rows, cols, pitch } = matrix;
-    for (option, count) in [("--rows", rows), ("--cols", cols)] {
-        if count > COUNT_MAX {
-            return refuse(format!(
-                "{option} {}: at most {} are counted in 32 bits",
-                grouped(count),
-                grouped(COUNT_MAX)
-            ));
-        }
+    if let Some((option, count)) = [("--rows", rows), ("--cols", cols)].into_iter().find(|&(_, n)| n > COUNT_MAX) {
+        let (count, most) = (grouped(count), grouped(COUNT_MAX));
+        return refuse(format!("{option} {count}: at most {most} are counted in 32 bits"));
     }
     if let Some(name) = &args.offsets {
         return named(name, (rows, cols), args.seed.unwrap_or(SEED), have.map(|have| have.n)).map(Some);
     }
+    let size = format!("--rows {} --cols {}", grouped(rows), grouped(cols));
     let Some(span) = matrix.span() else {
-        return refuse(format!(
-            "--rows {} --cols {}: more elements than 64 bits can count",
-            grouped(rows),
-            grouped(cols)
-        ));
+        return refuse(format!("{size}: more elements than 64 bits can count"));
     };
     if let Some(have) = have.filter(|have| have.n < span) {
-        return refuse(format!(
-            "--rows {} --cols {}: {} elements, and the file holds {}",
-            grouped(rows),
-            grouped(cols),
-            grouped(span),
-            grouped(have.n)
-        ));
+        return refuse(format!("{size}: {} elements, and the file holds {}", grouped(span), grouped(have.n)));
     }
     if let Some((has_rows, has_cols)) = of_file.filter(|&(_, has_cols)| has_cols != pitch) {
         let option = args.pitch.map_or(format!("--cols {cols}"), |pitch| format!("--pitch {pitch}"));
@@ -158,24 +144,16 @@ fn read_offsets(path: &Path) -> Result<(Vec<u64>, u32)> {
         npy.check_list("offsets are a list: each row begins where the one before it ends, so that none overlap");
     is_list.map_err(|problem| Error::Npy { path: path.to_owned(), problem })?;
     let negative = |row: usize| Error::Npy { path: path.to_owned(), problem: format!("offset {row} is negative") };
-    match npy.read(len)? {
-        Array::I32(at) => {
-            let at = at.iter().enumerate().map(|(i, &at)| u64::try_from(at).map_err(|_| negative(i)));
-            Ok((at.collect::<Result<_>>()?, 32))
+    let (at, bits): (Vec<i64>, u32) = match npy.read(len)? {
+        Array::I32(at) => (at.into_iter().map(i64::from).collect(), 32),
+        Array::U32(at) => (at.into_iter().map(i64::from).collect(), 32),
+        Array::I64(at) => (at, 64),
+        _ => {
+            let [is, narrow, wide] = [ty, Type::I32, Type::I64].map(numpy_name);
+            let problem = format!("holds {is}, offsets are {narrow} or {wide}");
+            return Err(Error::Npy { path: path.to_owned(), problem });
         }
-        Array::I64(at) => {
-            let at = at.iter().enumerate().map(|(i, &at)| u64::try_from(at).map_err(|_| negative(i)));
-            Ok((at.collect::<Result<_>>()?, 64))
-        }
-        Array::U32(at) => Ok((at.into_iter().map(u64::from).collect(), 32)),
-        _ => Err(Error::Npy {
-            path: path.to_owned(),
-            problem: format!(
-                "holds {}, offsets are {} or {}",
-                numpy_name(ty),
-                numpy_name(Type::I32),
-                numpy_name(Type::I64)
-            ),
-        }),
-    }
+    };
+    let at = at.into_iter().enumerate().map(|(i, at)| u64::try_from(at).map_err(|_| negative(i)));
+    Ok((at.collect::<Result<_>>()?, bits))
 }

@@ -268,40 +268,44 @@ fn pass_json(pass: &Pass) -> serde_json::Value {
 
 /// The report of the first fault of each kind, with the lines of source that it names, and how many more there are.
 pub fn findings(faults: &[Fault], root: &Path) -> String {
-    let source = |file: &str| std::fs::read_to_string(root.join(file)).ok();
-    let mut out = String::new();
-    for (i, first) in faults.iter().enumerate() {
-        if faults[..i].iter().any(|earlier| earlier.code == first.code) {
-            continue;
-        }
-        for line in simt::report::render(first, &source).lines() {
-            out.push_str(&format!("{}\n", report_line(line).trim_end()));
-        }
-        let more: Vec<&Fault> = faults[i + 1..].iter().filter(|fault| fault.code == first.code).collect();
-        if !more.is_empty() {
-            let sites = more.iter().flat_map(|fault| fault.other.iter().chain([&fault.site])).map(|site| site.line);
-            let (low, high) = (sites.clone().min().unwrap_or(0), sites.max().unwrap_or(0));
-            let places = if low == high { format!("line {low}") } else { format!("lines {low} to {high}") };
-            out.push_str(&format!("and {} more {} at {places}; --json lists them all\n", more.len(), first.code));
-        }
-    }
-    out
+    let others = |faults: &[&Fault]| {
+        let sites = faults.iter().flat_map(|fault| fault.other.iter().chain([&fault.site])).map(|site| site.line);
+        let (low, high) = (sites.clone().min().unwrap_or(0), sites.max().unwrap_or(0));
+        let places = if low == high { format!("line {low}") } else { format!("lines {low} to {high}") };
+        format!("{} at {places}", faults[0].code)
+    };
+    first_of_each(faults, |fault| fault.code, |fault| simt::report::render(fault, &sources(root)), others)
 }
 
 /// Notes on what is no fault but worth a look: the first of each kind, and the number of others.
 fn remarks(notes: &[device::Note], root: &Path) -> String {
-    let source = |file: &str| std::fs::read_to_string(root.join(file)).ok();
+    let others = |notes: &[&device::Note]| notes[0].kind.name().to_owned();
+    first_of_each(notes, |note| note.kind, |note| simt::report::render_note(note, &sources(root)), others)
+}
+
+/// Text of a file of the source, for reports.
+fn sources(root: &Path) -> impl Fn(&str) -> Option<String> {
+    move |file| std::fs::read_to_string(root.join(file)).ok()
+}
+
+/// The report of the first of each kind, and how many others there are, in the words of `others`.
+fn first_of_each<T, K: PartialEq>(
+    all: &[T],
+    kind: fn(&T) -> K,
+    report: impl Fn(&T) -> String,
+    others: impl Fn(&[&T]) -> String,
+) -> String {
     let mut out = String::new();
-    for (i, first) in notes.iter().enumerate() {
-        if notes[..i].iter().any(|earlier| earlier.kind == first.kind) {
+    for (i, first) in all.iter().enumerate() {
+        if all[..i].iter().any(|earlier| kind(earlier) == kind(first)) {
             continue;
         }
-        for line in simt::report::render_note(first, &source).lines() {
+        for line in report(first).lines() {
             out.push_str(&format!("{}\n", report_line(line).trim_end()));
         }
-        let more = notes[i + 1..].iter().filter(|note| note.kind == first.kind).count();
-        if more > 0 {
-            out.push_str(&format!("and {more} more {}; --json lists them all\n", first.kind.name()));
+        let more: Vec<&T> = all[i + 1..].iter().filter(|later| kind(later) == kind(first)).collect();
+        if !more.is_empty() {
+            out.push_str(&format!("and {} more {}; --json lists them all\n", more.len(), others(&more)));
         }
     }
     out

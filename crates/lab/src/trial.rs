@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use device::{Checks, Choice, Counters, KernelSource, Schedule, SimOptions};
+use device::{Arg, Call, Checks, Choice, Counters, Device, Fault, Geometry, KernelSource, Schedule, SimOptions};
 
 use crate::element::{Array, Element};
 use crate::error::Result;
@@ -25,9 +25,9 @@ mod program;
 mod rounds;
 
 pub use lesson::{anything, extremes, mistakes};
-pub use matrices::{Matrices, judge_plan, kinds};
+pub use matrices::{Matrices, judge_plan, judge_turns, kinds, over_numbers};
 pub use program::{Ended, Files, Program, ended, le_bytes, npy_bytes, program};
-pub use rounds::{Round, rounds};
+pub use rounds::{Round, each, rounds};
 
 /// Findings of a trial.
 #[derive(Debug, Default)]
@@ -94,6 +94,14 @@ pub fn simulator(chapter: &Chapter, schedule: Schedule, checks: Checks) -> Resul
     Session::open_source(chapter, source, Choice::Sim, SimOptions { schedule, checks, ..SimOptions::default() })
 }
 
+/// A session on the simulator as records have it: lanes on their own, with all checks on.
+///
+/// # Errors
+/// As [`simulator`].
+pub fn checked(chapter: &Chapter) -> Result<Session<'_>> {
+    simulator(chapter, OPTIONS.schedule, OPTIONS.checks)
+}
+
 /// Runs `variant` over these numbers, the input `offset` elements into its allocation.
 ///
 /// # Errors
@@ -116,6 +124,59 @@ pub fn run_with(
     session.run(Job { variant, options, input, reference: None, offset })
 }
 
+/// As [`run_with`], of a kernel that is right.
+///
+/// # Errors
+/// A run that fails.
+///
+/// # Panics
+/// If the result is wrong, or anything is found.
+pub fn right(
+    session: &Session<'_>,
+    variant: &'static Variant,
+    options: LaunchOptions,
+    input: &Array,
+    offset: usize,
+) -> Result<Run> {
+    let run = run_with(session, variant, options, input, offset)?;
+    assert!(run.ok(), "{}", describe(&run, &format!("{options:?}, offset {offset}, {}", session.options.schedule)));
+    Ok(run)
+}
+
+/// The bits of the result of a kernel that is right, in lockstep, by blocks of so many threads.
+///
+/// # Errors
+/// A run that fails.
+///
+/// # Panics
+/// If the result is wrong.
+pub fn bits((chapter, name): (&Chapter, &str), block: u32, input: &Array) -> Result<String> {
+    let session = simulator(chapter, Schedule::Lockstep, Checks::NONE)?;
+    Ok(right(&session, variant(chapter, name), LaunchOptions::block(block), input, 0)?.result.bits())
+}
+
+/// Launches one block over `n` of these numbers from `first` on, so many times onto one word that is 0 at first: what that holds, and
+/// what was found.
+///
+/// # Errors
+/// A kernel that is not there, a launch that fails.
+pub fn launched(
+    (source, kernel, block): (&KernelSource, &str, u32),
+    (numbers, first, n): (&[i32], usize, usize),
+    times: u32,
+) -> Result<(i32, Vec<Fault>)> {
+    let device = Device::open(Choice::Sim, SimOptions::default())?;
+    let module = device.load(source)?;
+    let (input, out) = (device.upload("in", numbers)?, device.upload("out", &[0i32])?);
+    let mut faults = Vec::new();
+    for _ in 0..times {
+        let args = vec![Arg::Address(&input, 4 * first as u64), Arg::Address(&out, 0), Arg::U32(n as u32)];
+        let call = Call { module: &module, kernel, geometry: Geometry::linear(1, block), args };
+        faults.extend(device.launch(&call)?.faults);
+    }
+    Ok((device.download(&out)?[0], faults))
+}
+
 /// The counts of one full block of i32, by a kernel that is right.
 ///
 /// # Errors
@@ -123,11 +184,10 @@ pub fn run_with(
 ///
 /// # Panics
 /// If the result is wrong, or anything is found.
-pub fn one_block(chapter: &Chapter, name: &str, block: u32) -> Result<Counters> {
+pub fn one_block((chapter, name): (&Chapter, &str), block: u32) -> Result<Counters> {
     let variant = variant(chapter, name);
     let n = (variant.elements_per_block)(block) as usize;
-    let run = run(&simulator(chapter, OPTIONS.schedule, Checks::ALL)?, variant, block, &random(Type::I32, n, 1), 0)?;
-    assert!(run.ok(), "{}", describe(&run, ""));
+    let run = right(&checked(chapter)?, variant, LaunchOptions::block(block), &random(Type::I32, n, 1), 0)?;
     Ok(run.counters.unwrap_or_default())
 }
 
@@ -146,7 +206,7 @@ pub fn sum<'a>(numbers: impl IntoIterator<Item = &'a i32>) -> i32 {
 /// # Errors
 /// A run that fails.
 pub fn facts(chapter: &Chapter) -> Result<Vec<(String, String)>> {
-    let session = simulator(chapter, OPTIONS.schedule, Checks::ALL)?;
+    let session = checked(chapter)?;
     let notes = chapter.notes.map_or(Ok(Vec::new()), |notes| notes(&session))?;
     Ok(notes.into_iter().flat_map(|note| note.facts).collect())
 }
@@ -201,7 +261,7 @@ pub fn options(variant: &Variant) -> Vec<LaunchOptions> {
 /// # Errors
 /// A run that fails.
 pub fn ragged(chapter: &Chapter) -> Result<Trial> {
-    let session = simulator(chapter, OPTIONS.schedule, Checks::ALL)?;
+    let session = checked(chapter)?;
     let mut trial = Trial::default();
     for variant in right_variants(chapter) {
         for &ty in variant.types {

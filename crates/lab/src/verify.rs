@@ -92,18 +92,24 @@ pub fn worst<T: Element>(layout: &Layout, op: Op, all: &[T], results: &[Value], 
         let bounded = Bounded::new(op, matrix, Targets::default(), arrays, rounding.additions);
         return bounded.worst(&bounded.rows(), Results::Rows(results));
     }
-    let mut worst: Option<Worst> = None;
-    for row in 0..layout.values() {
+    worst_of((0..layout.values()).map(|row| {
         let elements = T::array(layout.elements(all, row));
         let reference = reference_for(&reference_of(op, &elements), rounding, op, &elements);
         let result = results.get(row as usize).copied();
         let verdict = result.map_or(Verdict::MISSING, |result| verify(result, &reference, rounding, T::TYPE));
         let result = result.unwrap_or_else(|| op.identity(T::TYPE));
-        let judged = Worst { row, col: None, result, expected: reference.expected, verdict };
-        if verdict.is_wrong() {
-            return Some(judged);
+        Worst { row, col: None, result, expected: reference.expected, verdict }
+    }))
+}
+
+/// The first that is wrong, else the worst of all. Behind one that is wrong nothing is judged any more.
+fn worst_of(judged: impl IntoIterator<Item = Worst>) -> Option<Worst> {
+    let mut worst = None;
+    for one in judged {
+        if one.verdict.is_wrong() {
+            return Some(one);
         }
-        worst = worse(worst, judged);
+        worst = worse(worst, one);
     }
     worst
 }
@@ -152,24 +158,12 @@ impl<'i, T: Element> Bounded<'i, T> {
     pub fn worst(&self, rows: &[u64], results: Results<'_, T>) -> Option<Worst> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let part = rows.len().div_ceil(threads).max(1);
-        let of_part = |rows: &[u64]| {
-            let mut worst: Option<Worst> = None;
-            for &row in rows {
-                let Some(of_row) = self.worst_of_row(row, results) else { continue };
-                if of_row.verdict.is_wrong() {
-                    return Some(of_row);
-                }
-                worst = worse(worst, of_row);
-            }
-            worst
-        };
+        let of_part = |rows: &[u64]| worst_of(rows.iter().filter_map(|&row| self.worst_of_row(row, results)));
         let parts: Vec<Option<Worst>> = std::thread::scope(|scope| {
             let running: Vec<_> = rows.chunks(part).map(|rows| scope.spawn(|| of_part(rows))).collect();
             running.into_iter().map(|thread| thread.join().unwrap_or(None)).collect()
         });
-        let all = || parts.iter().copied().flatten();
-        let wrong = all().find(|worst| worst.verdict.is_wrong());
-        wrong.or_else(|| all().fold(None, worse))
+        worst_of(parts.into_iter().flatten())
     }
 
     /// The right results of a row, element by element.
@@ -222,14 +216,7 @@ impl<'i, T: Element> Bounded<'i, T> {
             .into_iter()
             .enumerate()
             .map(|(col, right)| worst(Some(col as u64), right, results.get(col).map(|x| x.value())));
-        let mut of_all: Option<Worst> = None;
-        for one in judged {
-            if one.verdict.is_wrong() {
-                return Some(one);
-            }
-            of_all = worse(of_all, one);
-        }
-        of_all
+        worst_of(judged)
     }
 }
 

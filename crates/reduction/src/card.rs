@@ -47,8 +47,9 @@ pub struct Footprint {
 
 setters! {
     Card:
-    with_multiprocessors multiprocessors: u32, "With so many multiprocessors, such as a part of a card has.";
-    with_clusters clusters: [u32; 4], "With room for so many clusters.";
+    with_multiprocessors(multiprocessors: u32) multiprocessors = multiprocessors,
+        "With so many multiprocessors, such as a part of a card has.";
+    with_clusters(clusters: [u32; 4]) clusters = clusters, "With room for so many clusters.";
 }
 
 impl Footprint {

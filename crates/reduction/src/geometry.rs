@@ -35,8 +35,8 @@ pub struct Geometry {
 
 setters! {
     Geometry:
-    with_overlaps overlaps: bool, "With a start before the end of the launch before it, or without.";
-    with_shared_bytes shared_bytes: u32, "With so many bytes of dynamic shared memory.";
+    with_overlaps(overlaps: bool) overlaps = overlaps, "With a start before the end of the launch before it, or without.";
+    with_shared_bytes(shared_bytes: u32) shared_bytes = shared_bytes, "With so many bytes of dynamic shared memory.";
 }
 
 impl Geometry {

@@ -107,16 +107,16 @@ impl Targets {
 
 setters! {
     Asked:
-    with_grid grid: Option<u32>, "With so many blocks of the widest launch.";
+    with_grid(grid: Option<u32>) grid = grid, "With so many blocks of the widest launch.";
 }
 
 setters! {
     Problem<'_>:
-    with_on_demand on_demand: bool, "With kernels that are compiled on demand, or without.";
-    with_overlap overlap: bool, "With launches that may begin while the one before them ends, or without.";
-    with_asked asked: Asked, "With choices of the caller's.";
-    with_determinism determinism: Determinism, "With results whose bits are promised at least this.";
-    with_targets targets: Targets, "With labels and gradients of this form.";
+    with_on_demand(on_demand: bool) on_demand = on_demand, "With kernels that are compiled on demand, or without.";
+    with_overlap(overlap: bool) overlap = overlap, "With launches that may begin while the one before them ends, or without.";
+    with_asked(asked: Asked) asked = asked, "With choices of the caller's.";
+    with_determinism(determinism: Determinism) determinism = determinism, "With results whose bits are promised at least this.";
+    with_targets(targets: Targets) targets = targets, "With labels and gradients of this form.";
 }
 
 impl<'c> Problem<'c> {
@@ -224,10 +224,10 @@ pub struct Pass {
 
 setters! {
     Pass:
-    with_elements elements: u64, "With so many elements that it reads.";
-    with_additions additions: u64, "With so many additions on the longest path.";
-    with_atomics atomics: u64, "With so many atomic additions.";
-    with_args args: Vec<Arg>, "With other arguments.";
+    with_elements(elements: u64) elements = elements, "With so many elements that it reads.";
+    with_additions(additions: u64) additions = additions, "With so many additions on the longest path.";
+    with_atomics(atomics: u64) atomics = atomics, "With so many atomic additions.";
+    with_args(args: Vec<Arg>) args = args, "With other arguments.";
 }
 
 impl Pass {

@@ -370,14 +370,18 @@ pub fn first_to_take_turns(
     (clusters > 0 && matrix.rows >= ROWS_OF_CLUSTER * clusters).then_some(Shape::Persistent(team))
 }
 
+/// Returns whether rows are whole vectors of 16 bytes, and begin at one.
+pub(crate) fn is_whole(problem: &Problem<'_>, matrix: Matrix) -> bool {
+    let per = problem.per_vector();
+    matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per)
+}
+
 /// Groups of lanes that hold single elements, for short rows that are not whole vectors or do not begin at one.
 pub fn lanes_of_elements(problem: &Problem<'_>, matrix: Matrix, rows: u32) -> Option<Shape> {
-    let per = problem.per_vector();
-    let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
     let lanes = (matrix.cols.next_power_of_two() / 2).clamp(1, 32);
     let vectors = matrix.cols.div_ceil(lanes).max(1) as u32;
     let shape = Shape::Groups { lanes: lanes as u32, rows, vectors, width: 1 };
-    (!is_whole && matrix.cols <= 64).then_some(shape)
+    (!is_whole(problem, matrix) && matrix.cols <= 64).then_some(shape)
 }
 
 /// Two passes by blocks of so many threads.
@@ -393,7 +397,12 @@ pub fn parts(problem: &Problem<'_>, matrix: Matrix, block: u32, loads: u32) -> S
     if parts == 1 {
         return Shape::Stream { block, loads };
     }
-    let of_line = 128 / problem.ty.bytes();
-    let length = matrix.cols.div_ceil(parts).next_multiple_of(of_line);
-    Shape::Parts { block, loads, parts: capped(matrix.cols.div_ceil(length)), length: capped(length) }
+    let (parts, length) = whole_lines(problem, matrix, parts);
+    Shape::Parts { block, loads, parts, length }
+}
+
+/// Parts of a row, about so many, and the elements of each: whole lines of 128 bytes.
+pub(crate) fn whole_lines(problem: &Problem<'_>, matrix: Matrix, parts: u64) -> (u32, u32) {
+    let length = matrix.cols.div_ceil(parts).next_multiple_of(128 / problem.ty.bytes());
+    (capped(matrix.cols.div_ceil(length)), capped(length))
 }

@@ -7,7 +7,7 @@ use lab::trial;
 #[test]
 fn interleaved_modulo_has_no_bank_conflict() -> Result<()> {
     for block in [32, 64, 128, 256, 512, 1024] {
-        let c = trial::one_block(&CHAPTER, "interleaved_modulo", block)?;
+        let c = trial::one_block((&CHAPTER, "interleaved_modulo"), block)?;
         assert_eq!((c.shared_ld_conflicts, c.shared_st_conflicts), (0, 0), "block {block}");
     }
     Ok(())
@@ -15,7 +15,7 @@ fn interleaved_modulo_has_no_bank_conflict() -> Result<()> {
 
 #[test]
 fn interleaved_modulo_over_256_elements() -> Result<()> {
-    let c = trial::one_block(&CHAPTER, "interleaved_modulo", 256)?;
+    let c = trial::one_block((&CHAPTER, "interleaved_modulo"), 256)?;
     // Eight warps store once each; 47 warp-additions load twice and store once; thread 0 loads the result.
     assert_eq!((c.shared_ld_wavefronts, c.shared_st_wavefronts), (2 * 47 + 1, 8 + 47));
     assert_eq!(c.barriers, 9 * 8, "one after the load and one a round, in each of eight warps");
@@ -25,7 +25,7 @@ fn interleaved_modulo_over_256_elements() -> Result<()> {
 
 #[test]
 fn simple_global_over_256_elements() -> Result<()> {
-    let c = trial::one_block(&CHAPTER, "simple_global", 128)?;
+    let c = trial::one_block((&CHAPTER, "simple_global"), 128)?;
     assert_eq!(c.barriers, 8 * 4, "one a round, in each of four warps");
     assert_eq!((c.shared_ld_wavefronts, c.shared_st_wavefronts), (0, 0), "no shared memory");
     assert_eq!((c.global_ld_sectors, c.global_st_sectors), (255, 128));

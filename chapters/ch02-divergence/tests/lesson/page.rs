@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 use ch02_divergence::CHAPTER;
-use device::{Checks, Choice, Counters, Schedule};
-use lab::trial::{self, Round, rounds};
+use device::{Choice, Counters};
+use lab::trial::{self, Round, each, one_block, rounds};
 use lab::{Code, Run, Session, Type, input::random, mistake, record, session::built_root};
 
 const MODULO: (&lab::Chapter, &str) = (&ch01_naive::CHAPTER, "interleaved_modulo");
@@ -11,15 +11,6 @@ const SIMPLE: (&lab::Chapter, &str) = (&ch01_naive::CHAPTER, "simple_global");
 
 fn here(name: &str) -> (&'static lab::Chapter, &str) {
     (&CHAPTER, name)
-}
-
-fn one_block((chapter, name): (&lab::Chapter, &str), block: u32) -> Result<Counters> {
-    Ok(trial::one_block(chapter, name, block)?)
-}
-
-/// A figure of each round, in order.
-fn each(rounds: &[Round], figure: impl Fn(&Round) -> u32) -> Vec<u32> {
-    rounds.iter().map(figure).collect()
 }
 
 #[test]
@@ -121,9 +112,8 @@ fn convergent_global_over_256_elements() -> Result<()> {
 
 #[test]
 fn the_guard_saves_the_sectors_that_are_not_there() -> Result<()> {
-    let session = trial::simulator(&CHAPTER, Schedule::Independent { seed: None }, Checks::ALL)?;
-    let variant = CHAPTER.variant("convergent_global").context("the lesson has it")?;
-    let run = trial::run(&session, variant, 128, &random(Type::I32, 200, 1), 0)?;
+    let variant = trial::variant(&CHAPTER, "convergent_global");
+    let run = trial::run(&trial::checked(&CHAPTER)?, variant, 128, &random(Type::I32, 200, 1), 0)?;
     let c = run.counters.context("the simulator counts")?;
     assert_eq!((c.global_ld_sectors, c.global_st_sectors), (2 * (34 - 7) + 1, 27 + 1), "try it, 6");
     Ok(())
@@ -149,19 +139,12 @@ fn the_textbook_figures() -> Result<()> {
 
 #[test]
 fn who_adds_does_not_change_the_sum_but_what_is_added_to_what_does() -> Result<()> {
-    let bits = |name: &str, n: usize| -> Result<String> {
-        let session = trial::simulator(&CHAPTER, Schedule::Lockstep, Checks::NONE)?;
-        let variant = CHAPTER.variant(name).context("the lesson has it")?;
-        Ok(trial::run(&session, variant, variant.blocks.default, &random(Type::F32, n, 7), 0)?.result.bits())
-    };
-    let modulo = |n: usize| -> Result<String> {
-        let session = trial::simulator(MODULO.0, Schedule::Lockstep, Checks::NONE)?;
-        let variant = MODULO.0.variant(MODULO.1).context("chapter 1 has it")?;
-        Ok(trial::run(&session, variant, 256, &random(Type::F32, n, 7), 0)?.result.bits())
-    };
     for n in [1, 255, 1000, 65_537, 300_000] {
-        assert_eq!(bits("bitmask", n)?, modulo(n)?, "n = {n}");
-        assert_eq!(bits("strided_index", n)?, modulo(n)?, "n = {n}");
+        let numbers = random(Type::F32, n, 7);
+        let modulo = trial::bits(MODULO, 256, &numbers)?;
+        for name in ["bitmask", "strided_index"] {
+            assert_eq!(trial::bits(here(name), 256, &numbers)?, modulo, "{name}, n = {n}");
+        }
     }
     // The page prints two different float sums side by side, those of the records.
     let record = record::load(&built_root(), CHAPTER.slug)?.context("data/sim.json")?;

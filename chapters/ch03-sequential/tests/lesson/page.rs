@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 use ch03_sequential::CHAPTER;
-use device::{Checks, Counters, Schedule};
-use lab::trial::{self, Round, rounds};
+use device::Counters;
+use lab::trial::{self, Round, each, one_block, rounds};
 use lab::{Type, input::random};
 
 type Of = (&'static lab::Chapter, &'static str);
@@ -12,15 +12,6 @@ const SEQUENTIAL: Of = (&CHAPTER, "sequential");
 const STRIDED: Of = (&ch02_divergence::CHAPTER, "strided_index");
 const CONVERGENT: Of = (&ch02_divergence::CHAPTER, "convergent_global");
 const BLOCKS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
-
-fn one_block((chapter, name): (&lab::Chapter, &str), block: u32) -> Result<Counters> {
-    Ok(trial::one_block(chapter, name, block)?)
-}
-
-/// A figure of each round, in order.
-fn each(rounds: &[Round], figure: impl Fn(&Round) -> u32) -> Vec<u32> {
-    rounds.iter().map(figure).collect()
-}
 
 #[test]
 fn no_conflict_in_any_block_and_any_round() -> Result<()> {
@@ -104,13 +95,7 @@ fn half_of_the_threads_never_add() -> Result<()> {
 
 #[test]
 fn the_tree_is_the_convergent_one_bit_for_bit() -> Result<()> {
-    let bits = |(chapter, name): Of, block: u32, n: usize| -> Result<String> {
-        let session = trial::simulator(chapter, Schedule::Lockstep, Checks::NONE)?;
-        let variant = chapter.variant(name).context("the lesson has it")?;
-        let run = trial::run(&session, variant, block, &random(Type::F32, n, 1), 0)?;
-        assert!(run.ok(), "{}", trial::describe(&run, ""));
-        Ok(run.result.bits())
-    };
+    let bits = |of: Of, block: u32, n: usize| trial::bits(of, block, &random(Type::F32, n, 1));
     for n in [256, 1000, 100_000] {
         assert_eq!(bits(SEQUENTIAL, 256, n)?, bits(CONVERGENT, 128, n)?, "n = {n}");
     }

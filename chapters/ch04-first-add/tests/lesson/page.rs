@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use ch04_first_add::CHAPTER;
-use device::{Arg, Call, Checks, Choice, Code, Device, Fault, Geometry, KernelSource, Schedule, SimOptions};
+use device::{Arg, Call, Choice, Code, Device, Fault, Geometry, KernelSource, SimOptions};
 use lab::trial::{integers, sum};
 use lab::{LaunchOptions, Planned, Problem, Type, input, mistake, session::built_root, trial};
 
@@ -13,7 +13,7 @@ const SLICE: usize = 2 * BLOCK;
 #[test]
 fn one_block_by_hand() -> Result<()> {
     for (name, barriers) in [("first_add", 9), ("shared_mem", 8)] {
-        let c = trial::one_block(&CHAPTER, name, 256)?;
+        let c = trial::one_block((&CHAPTER, name), 256)?;
         // Eight warps store what they loaded; 12 warp-additions load twice and store once; thread 0 loads the result.
         assert_eq!((c.shared_ld_wavefronts, c.shared_st_wavefronts), (2 * 12 + 1, 8 + 12), "{name}");
         assert_eq!(c.barriers, barriers * 8, "{name}: in each of eight warps");
@@ -31,7 +31,7 @@ fn one_block_by_hand() -> Result<()> {
 fn no_bank_conflicts_and_four_sectors_a_request() -> Result<()> {
     for variant in CHAPTER.variants {
         for block in [32, 64, 128, 256, 512, 1024] {
-            let c = trial::one_block(&CHAPTER, variant.name, block)?;
+            let c = trial::one_block((&CHAPTER, variant.name), block)?;
             assert_eq!((c.shared_ld_conflicts, c.shared_st_conflicts), (0, 0), "{} {block}", variant.name);
             assert_eq!(c.global_ld_sectors, 4 * c.global_ld_requests, "{} {block}", variant.name);
         }
@@ -73,12 +73,9 @@ fn launches_of_the_page() -> Result<()> {
 
 #[test]
 fn both_kernels_add_in_the_same_order() -> Result<()> {
-    let session = trial::simulator(&CHAPTER, Schedule::Independent { seed: None }, Checks::ALL)?;
     for n in [1, 511, 100_003] {
         let numbers = input::random(Type::F32, n, 1);
-        let bits = |name| -> Result<String> {
-            Ok(trial::run(&session, trial::variant(&CHAPTER, name), 256, &numbers, 0)?.result.bits())
-        };
+        let bits = |name| trial::bits((&CHAPTER, name), 256, &numbers);
         assert_eq!(bits("first_add")?, bits("shared_mem")?, "n = {n}");
     }
     Ok(())
@@ -103,13 +100,8 @@ fn both_loads_are_issued_before_either_is_waited_for() -> Result<()> {
 
 /// One launch of a mistake over the first `n` of these numbers: the sum of one block, and what was found.
 fn mistake(name: &str, numbers: &[i32], n: usize) -> Result<(i32, Vec<Fault>)> {
-    let device = Device::open(Choice::Sim, SimOptions::default())?;
-    let module = device.load(&mistake::source(&CHAPTER, name, &built_root()))?;
-    let (input, sums) = (device.upload("in", numbers)?, device.alloc::<i32>("out", 1)?);
-    let args = vec![Arg::Address(&input, 0), Arg::Address(&sums, 0), Arg::U32(n as u32)];
-    let (kernel, geometry) = (format!("{name}_i32"), Geometry::linear(1, BLOCK as u32));
-    let report = device.launch(&Call { module: &module, kernel: &kernel, geometry, args })?;
-    Ok((device.download(&sums)?[0], report.faults))
+    let source = mistake::source(&CHAPTER, name, &built_root());
+    Ok(trial::launched((&source, &format!("{name}_i32"), BLOCK as u32), (numbers, 0, n), 1)?)
 }
 
 #[test]

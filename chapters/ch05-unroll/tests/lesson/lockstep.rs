@@ -2,7 +2,7 @@
 
 use ch05_unroll::CHAPTER;
 use device::{Checks, Schedule};
-use lab::{Result, input::random, trial};
+use lab::{LaunchOptions, Result, input::random, trial};
 
 #[test]
 fn the_volatile_kernel_races_or_is_wrong_under_every_independent_schedule() -> Result<()> {
@@ -21,8 +21,7 @@ fn the_volatile_kernel_is_right_where_lanes_run_in_lockstep() -> Result<()> {
     let variant = trial::variant(&CHAPTER, "unroll_volatile");
     let session = trial::simulator(&CHAPTER, Schedule::Lockstep, Checks::ALL)?;
     for n in [1, 64, 3000, 100_003] {
-        let run = trial::run(&session, variant, 256, &random(lab::Type::I32, n, 1), 0)?;
-        assert!(run.ok(), "{}", trial::describe(&run, "lockstep"));
+        trial::right(&session, variant, LaunchOptions::block(256), &random(lab::Type::I32, n, 1), 0)?;
     }
     Ok(())
 }

@@ -2,13 +2,13 @@
 
 use anyhow::{Context, Result};
 use ch05_unroll::CHAPTER;
-use device::{Checks, Counters, Schedule};
+use device::Counters;
 use lab::{Code, Run, Type, input::random, trial};
 
 /// One block of 256 threads over 512 elements.
 fn one_block(name: &str) -> Result<Run> {
     let variant = CHAPTER.variant(name).context("the lesson has it")?;
-    let session = trial::simulator(&CHAPTER, Schedule::Independent { seed: None }, Checks::ALL)?;
+    let session = trial::checked(&CHAPTER)?;
     Ok(trial::run(&session, variant, 256, &random(Type::I32, 512, 1), 0)?)
 }
 

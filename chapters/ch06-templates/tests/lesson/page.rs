@@ -3,7 +3,7 @@
 use anyhow::{Context, Error, Result, ensure};
 use ch06_templates::CHAPTER;
 use device::nvrtc::{Nvrtc, pinned};
-use device::{Arg, Call, Checks, Choice, Code, Device, Fault, Geometry, KernelSource, Schedule, SimOptions, listing};
+use device::{Code, Fault, KernelSource, listing};
 use lab::trial::{integers, sum};
 use lab::{Array, LaunchOptions, Op, Type, input, mistake, record, session::built_root, trial};
 
@@ -15,7 +15,7 @@ fn fact<'a>(facts: &'a [(String, String)], name: &str) -> Result<&'a str> {
 
 #[test]
 fn one_block_of_256_by_hand() -> Result<()> {
-    let unrolled = trial::one_block(&CHAPTER, "template_unrolled", 256)?;
+    let unrolled = trial::one_block((&CHAPTER, "template_unrolled"), 256)?;
     // Eight warps store what they loaded; s = 128 and 64 add in 4 + 2 warps, two loads and one store each; the last warp
     // loads its own value and one in each of six rounds, and stores in five.
     assert_eq!((unrolled.shared_ld_wavefronts, unrolled.shared_st_wavefronts), (2 * 6 + 7, 8 + 6 + 5));
@@ -24,7 +24,7 @@ fn one_block_of_256_by_hand() -> Result<()> {
     let parts = [26 * 8, (4 * 7 + 4 * 3) + (2 * 7 + 6 * 3), 2 * 8, 6 + 4 * 5 + 2 + 2 + 4, 8];
     assert_eq!((parts, unrolled.inst_executed), ([208, 72, 16, 34, 8], 338));
     assert_eq!(parts.iter().sum::<u64>(), unrolled.inst_executed);
-    let shuffle = trial::one_block(&CHAPTER, "template_shuffle", 256)?;
+    let shuffle = trial::one_block((&CHAPTER, "template_shuffle"), 256)?;
     assert_eq!((shuffle.shared_ld_wavefronts, shuffle.shared_st_wavefronts), (1, 8), "one value a warp");
     assert_eq!((shuffle.barriers, shuffle.shuffles), (8, 8 * 5 + 3));
     assert_eq!(shuffle.inst_executed, 424);
@@ -61,7 +61,7 @@ fn before(name: &str, ty: Type) -> Result<record::SimCase> {
 #[test]
 fn the_loop_is_what_is_gone() -> Result<()> {
     let then = before("unroll_syncwarp", Type::I32)?;
-    let now = trial::one_block(&CHAPTER, "template_unrolled", 256)?;
+    let now = trial::one_block((&CHAPTER, "template_unrolled"), 256)?;
     let count = |name: &str| then.counters.get(name).copied().unwrap_or(0);
     assert_eq!((count("inst_executed"), now.inst_executed), (479, 338));
     // The subjects of the lesson stay: traffic (but for the result, which has no way through memory any more), barriers.
@@ -76,7 +76,7 @@ fn the_loop_is_what_is_gone() -> Result<()> {
     let last_warp_then = 2 * 8 + (9 + 4 * 8 + 7) + 2 * 8 + 5;
     assert_eq!((27 * 8 + 170 + last_warp_then + 8, last_warp_then), (count("inst_executed"), 85));
     assert_eq!(26 * 8 + 72 + 50 + 8, now.inst_executed);
-    assert_eq!(21 * 8 + 26 * 8 + 40 + 8, trial::one_block(&CHAPTER, "template_shuffle", 256)?.inst_executed);
+    assert_eq!(21 * 8 + 26 * 8 + 40 + 8, trial::one_block((&CHAPTER, "template_shuffle"), 256)?.inst_executed);
     Ok(())
 }
 
@@ -133,10 +133,10 @@ fn table_of_block_sizes() -> Result<()> {
     let facts = trial::facts(&CHAPTER)?;
     for block in BLOCKS {
         let (warps, rounds) = (u64::from(block / 32), u64::from((block / 64).max(1).ilog2()));
-        let unrolled = trial::one_block(&CHAPTER, "template_unrolled", block)?;
+        let unrolled = trial::one_block((&CHAPTER, "template_unrolled"), block)?;
         assert_eq!(unrolled.barriers, (1 + rounds) * warps, "block {block}");
         assert_eq!(unrolled.shuffles, 0);
-        let shuffle = trial::one_block(&CHAPTER, "template_shuffle", block)?;
+        let shuffle = trial::one_block((&CHAPTER, "template_shuffle"), block)?;
         let one_warp = warps == 1;
         assert_eq!(shuffle.barriers, if one_warp { 0 } else { warps }, "block {block}");
         assert_eq!(shuffle.shuffles, 5 * warps + u64::from(warps.ilog2()), "block {block}");
@@ -175,13 +175,9 @@ fn the_file_has_108_kernels_and_their_load_comes_first() -> Result<()> {
 
 #[test]
 fn brackets_of_a_float_sum() -> Result<()> {
-    let session = trial::simulator(&CHAPTER, Schedule::Independent { seed: None }, Checks::ALL)?;
-    let numbers = input::random(Type::F32, 512, input::SEED);
-    let bits = |name: &str| -> Result<String> {
-        Ok(trial::run(&session, trial::variant(&CHAPTER, name), 256, &numbers, 0)?.result.bits())
-    };
+    let bits = trial::bits((&CHAPTER, "template_unrolled"), 256, &input::random(Type::F32, 512, input::SEED))?;
     // The tree is chapter 5's, whatever it is written with; warps that sum for themselves are another one.
-    assert_eq!(bits("template_unrolled")?, before("unroll_syncwarp", Type::F32)?.result);
+    assert_eq!(bits, before("unroll_syncwarp", Type::F32)?.result);
     let whole = |name: &str| -> Result<String> {
         let record = record::load(&built_root(), CHAPTER.slug)?.context("a record")?;
         Ok(record.case(name, Type::F32, record::N).context("its case")?.result.clone())
@@ -192,12 +188,8 @@ fn brackets_of_a_float_sum() -> Result<()> {
 
 /// One launch of one block of a mistake: its value, and what was found.
 fn mistake(file: &str, kernel: &str, block: u32, numbers: &[i32]) -> Result<(i32, Vec<Fault>)> {
-    let device = Device::open(Choice::Sim, SimOptions::default())?;
-    let module = device.load(&mistake::source(&CHAPTER, file, &built_root()))?;
-    let (input, out) = (device.upload("in", numbers)?, device.alloc::<i32>("out", 1)?);
-    let args = vec![Arg::Address(&input, 0), Arg::Address(&out, 0), Arg::U32(numbers.len() as u32)];
-    let report = device.launch(&Call { module: &module, kernel, geometry: Geometry::linear(1, block), args })?;
-    Ok((device.download(&out)?[0], report.faults))
+    let source = mistake::source(&CHAPTER, file, &built_root());
+    Ok(trial::launched((&source, kernel, block), (numbers, 0, numbers.len()), 1)?)
 }
 
 #[test]
@@ -263,20 +255,16 @@ fn a_macro_pastes_the_shuffle_twice() -> Result<()> {
 
 #[test]
 fn an_instance_launched_with_fewer_threads_than_its_block() -> Result<()> {
-    let device = Device::open(Choice::Sim, SimOptions::default())?;
-    let module = device.load(&KernelSource::in_root(&built_root(), CHAPTER.slug))?;
-    let (input, out) = (device.upload("in", &integers(512))?, device.alloc::<i32>("out", 1)?);
-    let args = vec![Arg::Address(&input, 0), Arg::Address(&out, 0), Arg::U32(512)];
-    let (kernel, geometry) = ("template_unrolled_b256_i32", Geometry::linear(1, 128));
-    let report = device.launch(&Call { module: &module, kernel, geometry, args })?;
-    let read: u64 = report.faults.iter().filter(|fault| fault.code == Code::UninitialisedRead).map(|f| f.count).sum();
-    assert_eq!((read, report.faults.len()), (128, 1), "{:?}", report.faults);
+    let source = KernelSource::in_root(&built_root(), CHAPTER.slug);
+    let (_, faults) = trial::launched((&source, "template_unrolled_b256_i32", 128), (&integers(512), 0, 512), 1)?;
+    let read: u64 = faults.iter().filter(|fault| fault.code == Code::UninitialisedRead).map(|f| f.count).sum();
+    assert_eq!((read, faults.len()), (128, 1), "{faults:?}");
     Ok(())
 }
 
 #[test]
 fn an_identity_of_floats_is_nan() -> Result<()> {
-    let session = trial::simulator(&CHAPTER, Schedule::Independent { seed: None }, Checks::ALL)?;
+    let session = trial::checked(&CHAPTER)?;
     for variant in CHAPTER.variants {
         for op in [Op::Min, Op::Max] {
             let options = LaunchOptions { op, ..LaunchOptions::default() };

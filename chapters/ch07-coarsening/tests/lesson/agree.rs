@@ -1,32 +1,21 @@
 //! Packs at every alignment, and an order of atomics that does not depend on the machine.
 
 use ch07_coarsening::CHAPTER;
-use device::{Checks, Choice, KernelSource, Schedule, SimOptions};
+use device::{Choice, KernelSource, SimOptions};
 use lab::{LaunchOptions, Result, Session, Type};
 use lab::{input::random, session::built_root, trial};
-
-fn simulator() -> Result<Session<'static>> {
-    trial::simulator(&CHAPTER, Schedule::Independent { seed: None }, Checks::ALL)
-}
 
 /// Every place that a pack of 16 bytes has for an element, every number of elements around the first packs, and every
 /// element on its own: an index that is off by one gives another sum.
 #[test]
 fn packs_begin_and_end_anywhere() -> Result<()> {
-    let session = simulator()?;
+    let (session, variant) = (trial::checked(&CHAPTER)?, trial::variant(&CHAPTER, "vectorised"));
     for ty in [Type::I32, Type::F64] {
         for factor in [8, 16] {
             let options = LaunchOptions { factor: Some(factor), ..LaunchOptions::block(64) };
             for offset in 0..5 {
                 for n in (1..=17).chain(500..=520) {
-                    let run = trial::run_with(
-                        &session,
-                        trial::variant(&CHAPTER, "vectorised"),
-                        options,
-                        &random(ty, n, 7),
-                        offset,
-                    )?;
-                    assert!(run.ok(), "{}", trial::describe(&run, &format!("{factor} bytes, offset {offset}")));
+                    trial::right(&session, variant, options, &random(ty, n, 7), offset)?;
                 }
             }
         }

@@ -3,20 +3,13 @@
 use anyhow::{Context, Result, ensure};
 use ch07_coarsening::CHAPTER;
 use device::card::H200;
-use device::{Arg, Call, Checks, Choice, Code, Counters, Device, Geometry, KernelSource, Schedule, SimOptions};
+use device::{Checks, Code, Counters, KernelSource, Schedule};
 use lab::trial::{integers, sum};
-use lab::{
-    Array, LaunchOptions, Planned, Problem, Session, Type, Variant, input, mistake, session::built_root, sweep, trial,
-};
-
-fn session() -> Result<Session<'static>> {
-    Ok(trial::simulator(&CHAPTER, Schedule::Independent { seed: None }, Checks::ALL)?)
-}
+use lab::{Array, LaunchOptions, Planned, Problem, Type, Variant, input, mistake, session::built_root, sweep, trial};
 
 fn counters(name: &str, options: LaunchOptions, n: usize) -> Result<Counters> {
-    let run =
-        trial::run_with(&session()?, trial::variant(&CHAPTER, name), options, &input::random(Type::I32, n, 1), 0)?;
-    assert!(run.ok(), "{}", trial::describe(&run, ""));
+    let (session, input) = (trial::checked(&CHAPTER)?, input::random(Type::I32, n, 1));
+    let run = trial::right(&session, trial::variant(&CHAPTER, name), options, &input, 0)?;
     run.counters.context("the simulator counts")
 }
 
@@ -244,7 +237,7 @@ fn bounds_count_the_blocks_that_add_in_any_order() -> Result<()> {
 #[test]
 fn atomic_additions_of_float_lose_subnormal_numbers_and_the_bound_says_so() -> Result<()> {
     let input = Array::F32(vec![f32::MIN_POSITIVE / 4096.0; 2000]);
-    let session = session()?;
+    let session = trial::checked(&CHAPTER)?;
     let atomic = trial::run(&session, trial::variant(&CHAPTER, "segmented_atomic"), 256, &input, 0)?;
     assert_eq!((atomic.result.to_f64(), atomic.ok()), (0.0, true), "four blocks, each with a subnormal sum");
     let grid_stride = trial::run(&session, trial::variant(&CHAPTER, "grid_stride"), 256, &input, 0)?;
@@ -254,18 +247,10 @@ fn atomic_additions_of_float_lose_subnormal_numbers_and_the_bound_says_so() -> R
 
 /// Launches a mistake `times` times onto the same cleared word, over the first `n` numbers from `offset` on: what the
 /// word holds, and the codes of what was found.
-fn mistake(name: &str, n: usize, offset: usize, times: usize) -> Result<(i32, Vec<Code>)> {
-    let device = Device::open(Choice::Sim, SimOptions::default())?;
-    let module = device.load(&mistake::source(&CHAPTER, name, &built_root()))?;
-    let (input, out) = (device.upload("in", &integers(offset + n))?, device.upload("out", &[0i32])?);
-    let mut codes = Vec::new();
-    for _ in 0..times {
-        let args = vec![Arg::Address(&input, 4 * offset as u64), Arg::Address(&out, 0), Arg::U32(n as u32)];
-        let (kernel, geometry) = (format!("{name}_i32"), Geometry::linear(1, 256));
-        let report = device.launch(&Call { module: &module, kernel: &kernel, geometry, args })?;
-        codes.extend(report.faults.iter().map(|fault| fault.code));
-    }
-    Ok((device.download(&out)?[0], codes))
+fn mistake(name: &str, n: usize, offset: usize, times: u32) -> Result<(i32, Vec<Code>)> {
+    let (source, kernel) = (mistake::source(&CHAPTER, name, &built_root()), format!("{name}_i32"));
+    let (result, faults) = trial::launched((&source, &kernel, 256), (&integers(offset + n), offset, n), times)?;
+    Ok((result, faults.iter().map(|fault| fault.code).collect()))
 }
 
 #[test]

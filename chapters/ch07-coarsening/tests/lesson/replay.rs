@@ -1,8 +1,9 @@
 //! Differences that a replay of a GPU's record shows.
 
 use ch07_coarsening::CHAPTER;
+use lab::hardware::{self, GpuCase, GpuRecord, Replay};
 use lab::session::built_root;
-use lab::{Result, hardware, record, trial};
+use lab::{Result, record, trial};
 
 #[test]
 fn the_gpus_sweep_was_right_at_every_point() -> Result<()> {
@@ -17,60 +18,42 @@ fn the_gpus_sweep_was_right_at_every_point() -> Result<()> {
     Ok(())
 }
 
-/// A record of one case, as a GPU would make it.
-fn recorded(case: &str) -> Result<hardware::GpuRecord> {
-    let text = format!(
-        r#"{{"chapter": "ch07-coarsening", "device": "a test", "arch": "sm_90", "driver": null, "cuda": null,
-        "multiprocessors": null, "l2_bytes": null, "memory_bytes": null, "date": "2026-01-01T00:00:00Z", "commit": null,
-        "command": "", "method": "", "seed": 1, "cases": [{{{case}, "n": 4096, "block": 256,
-        "launches": 2, "ok": true, "cold_us": null, "cold_range_us": null, "warm_us": null, "gb_per_s": null}}]}}"#
-    );
-    Ok(serde_json::from_str(&text).expect("the form of a record"))
+/// The replay of a case as a GPU would record it: a sum of 4,096 random f32 of seed 1.
+fn replayed(variant: &str, sum: f32, expected: &str) -> Result<Replay> {
+    let result = format!("{:#010x}", sum.to_bits());
+    let [variant, ty, expected] = [variant, "f32", expected].map(str::to_owned);
+    let sizes = GpuCase { n: 4096, block: 256, grid: Some(8), launches: 2, ..GpuCase::default() };
+    let case = GpuCase { variant, ty, result, expected, ok: true, ..sizes };
+    hardware::replay(&CHAPTER, &built_root(), &GpuRecord { seed: 1, cases: vec![case], ..GpuRecord::default() })
 }
 
-/// The sum of 4,096 random f32 of seed 1 in the order of the simulator, and the exact one as a double.
-fn sums() -> Result<(f32, f64)> {
-    let variant = trial::variant(&CHAPTER, "segmented_atomic");
+/// That sum in the order of the simulator, and the bits of the exact one as a double.
+fn sums(variant: &str) -> Result<(f32, String)> {
     let session = trial::simulator(&CHAPTER, record::OPTIONS.schedule, device::Checks::NONE)?;
-    let run = trial::run(&session, variant, 256, &lab::input::random(lab::Type::F32, 4096, 1), 0)?;
-    Ok((run.result.to_f64() as f32, run.expected.to_f64()))
+    let numbers = lab::input::random(lab::Type::F32, 4096, 1);
+    let run = trial::run(&session, trial::variant(&CHAPTER, variant), 256, &numbers, 0)?;
+    Ok((run.result.to_f64() as f32, run.expected.bits()))
 }
 
 #[test]
 fn floats_without_an_order_may_differ_in_their_last_bits_and_no_more() -> Result<()> {
-    let (sum, expected) = sums()?;
-    let case = |variant: &str, sum: f32| {
-        let (bits, exact) = (sum.to_bits(), expected.to_bits());
-        format!(
-            r#""variant": "{variant}", "type": "f32", "grid": 8, "result": "{bits:#010x}", "expected": "{exact:#018x}""#
-        )
-    };
-    let replay = |variant: &str, sum: f32| hardware::replay(&CHAPTER, &built_root(), &recorded(&case(variant, sum))?);
-    let next = f32::from_bits(sum.to_bits() + 1);
-    let same = replay("segmented_atomic", sum)?;
+    let (sum, exact) = sums("segmented_atomic")?;
+    let replay = |sum: f32| replayed("segmented_atomic", sum, &exact);
+    let same = replay(sum)?;
     assert_eq!((same.unordered, same.differences.len()), (0, 0), "{:?}", same.differences);
-    let other_order = replay("segmented_atomic", next)?;
+    let other_order = replay(f32::from_bits(sum.to_bits() + 1))?;
     assert_eq!((other_order.unordered, other_order.differences.len()), (1, 0), "{:?}", other_order.differences);
-    let wrong = replay("segmented_atomic", sum + 1.0)?;
+    let wrong = replay(sum + 1.0)?;
     assert_eq!((wrong.unordered, wrong.differences.len()), (0, 1), "an error of 1 is none of rounding");
     Ok(())
 }
 
 #[test]
 fn where_the_order_is_fixed_one_bit_is_a_difference() -> Result<()> {
-    let variant = trial::variant(&CHAPTER, "grid_stride");
-    let session = trial::simulator(&CHAPTER, record::OPTIONS.schedule, device::Checks::NONE)?;
-    let run = trial::run(&session, variant, 256, &lab::input::random(lab::Type::F32, 4096, 1), 0)?;
-    let case = |bits: u32| {
-        let exact = run.expected.bits();
-        format!(
-            r#""variant": "grid_stride", "type": "f32", "grid": 8, "result": "{bits:#010x}", "expected": "{exact}""#
-        )
-    };
-    let bits = (run.result.to_f64() as f32).to_bits();
-    let same = hardware::replay(&CHAPTER, &built_root(), &recorded(&case(bits))?)?;
+    let (sum, exact) = sums("grid_stride")?;
+    let same = replayed("grid_stride", sum, &exact)?;
     assert_eq!(same.differences.len(), 0, "{:?}", same.differences);
-    let other = hardware::replay(&CHAPTER, &built_root(), &recorded(&case(bits + 1))?)?;
+    let other = replayed("grid_stride", f32::from_bits(sum.to_bits() + 1), &exact)?;
     assert_eq!((other.unordered, other.differences.len()), (0, 1));
     Ok(())
 }

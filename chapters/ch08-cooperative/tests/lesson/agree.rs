@@ -13,10 +13,6 @@ use lab::{
 use proptest::prelude::*;
 use reduction::families::champion::{self, Share};
 
-fn simulator() -> Result<Session<'static>> {
-    trial::simulator(&CHAPTER, Schedule::Independent { seed: None }, Checks::ALL)
-}
-
 fn variant(name: &str) -> &'static Variant {
     trial::variant(&CHAPTER, name)
 }
@@ -37,8 +33,7 @@ fn any_schedule_gives_the_same_bits_and_no_fault() -> Result<()> {
             let (block, grid) = if variant.name == "cluster" { (32, 16) } else { (variant.blocks.min, 5) };
             for &ty in variant.types {
                 let options = LaunchOptions { block: Some(block), ..self::grid(grid) };
-                let run = trial::run_with(&session, variant, options, &random(ty, 1501, 3), 1)?;
-                assert!(run.ok(), "{}", trial::describe(&run, &format!("{schedule:?}")));
+                let run = trial::right(&session, variant, options, &random(ty, 1501, 3), 1)?;
                 bits.push(format!("{} {ty} {}", variant.name, run.result.bits()));
             }
         }
@@ -52,7 +47,7 @@ fn any_schedule_gives_the_same_bits_and_no_fault() -> Result<()> {
 /// another sum.
 #[test]
 fn single_pass_begins_and_ends_anywhere() -> Result<()> {
-    let session = simulator()?;
+    let session = trial::checked(&CHAPTER)?;
     for &ty in variant("single_pass").types {
         let overlap = LaunchOptions { overlap: true, ..LaunchOptions::default() };
         for options in
@@ -60,8 +55,7 @@ fn single_pass_begins_and_ends_anywhere() -> Result<()> {
         {
             for offset in [0, 1, 2, 3, 15, 31, 33] {
                 for n in (1..12).chain(4090..4102).chain(16_380..16_390) {
-                    let run = trial::run_with(&session, variant("single_pass"), options, &random(ty, n, 5), offset)?;
-                    assert!(run.ok(), "{}", trial::describe(&run, &format!("offset {offset}, {options:?}")));
+                    trial::right(&session, variant("single_pass"), options, &random(ty, n, 5), offset)?;
                 }
             }
         }
@@ -71,15 +65,13 @@ fn single_pass_begins_and_ends_anywhere() -> Result<()> {
 
 #[test]
 fn sizes_around_every_change_of_shape() -> Result<()> {
-    let session = simulator()?;
+    let session = trial::checked(&CHAPTER)?;
     for &ty in variant("single_pass").types {
         for log in 8..=17 {
             for n in [(1usize << log) - 1, 1 << log, (1 << log) + 1] {
                 for offset in [0, 1] {
-                    let numbers = random(ty, n, 9);
-                    let run =
-                        trial::run_with(&session, variant("single_pass"), LaunchOptions::default(), &numbers, offset)?;
-                    assert!(run.ok(), "{}", trial::describe(&run, &format!("offset {offset}")));
+                    let (options, numbers) = (LaunchOptions::default(), random(ty, n, 9));
+                    trial::right(&session, variant("single_pass"), options, &numbers, offset)?;
                 }
             }
         }
@@ -90,11 +82,10 @@ fn sizes_around_every_change_of_shape() -> Result<()> {
 /// The packed word holds sums of values below 2^32, of which many have all their bits set.
 #[test]
 fn sums_of_extremes_wrap() -> Result<()> {
-    let session = simulator()?;
+    let session = trial::checked(&CHAPTER)?;
     for value in [i32::MAX, i32::MIN, -1] {
         for variant in CHAPTER.variants {
-            let run = trial::run_with(&session, variant, grid(40), &Array::I32(vec![value; 50_003]), 0)?;
-            assert!(run.ok(), "{}", trial::describe(&run, ""));
+            trial::right(&session, variant, grid(40), &Array::I32(vec![value; 50_003]), 0)?;
         }
     }
     Ok(())
@@ -123,7 +114,7 @@ fn thrice<T: Element>(
 
 #[test]
 fn a_launch_leaves_the_state_fit_for_the_next() -> Result<()> {
-    let session = simulator()?;
+    let session = trial::checked(&CHAPTER)?;
     for variant in CHAPTER.variants {
         for &ty in variant.types {
             let results = match random(ty, 9001, 4) {
@@ -132,8 +123,7 @@ fn a_launch_leaves_the_state_fit_for_the_next() -> Result<()> {
                 Array::F64(values) => thrice(&session, variant, grid(8), &values),
                 _ => unreachable!("chapter 8 has three types"),
             }?;
-            let run = trial::run_with(&session, variant, grid(8), &random(ty, 9001, 4), 0)?;
-            assert!(run.ok(), "{}", trial::describe(&run, ""));
+            let run = trial::right(&session, variant, grid(8), &random(ty, 9001, 4), 0)?;
             assert_eq!(results, vec![run.result.bits(); 3], "{} {ty}", variant.name);
         }
     }

@@ -8,9 +8,8 @@ use lab::{LaunchOptions, Planned, Problem, Type, hardware, input::random, mistak
 /// Counts, and blocks of the widest launch.
 fn counters(name: &str, ty: Type, n: usize) -> Result<(Counters, u64)> {
     let session = trial::simulator(&CHAPTER, Schedule::Independent { seed: None }, Checks::NONE)?;
-    let run =
-        trial::run_with(&session, trial::variant(&CHAPTER, name), LaunchOptions::default(), &random(ty, n, 1), 0)?;
-    assert!(run.ok(), "{}", trial::describe(&run, ""));
+    let (variant, options) = (trial::variant(&CHAPTER, name), LaunchOptions::default());
+    let run = trial::right(&session, variant, options, &random(ty, n, 1), 0)?;
     Ok((run.counters.context("the simulator counts")?, u64::from(run.plan.grid())))
 }
 

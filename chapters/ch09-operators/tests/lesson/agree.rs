@@ -28,8 +28,7 @@ fn holds(session: &Session<'static>, input: &Array) -> Result<usize> {
         if !reduce.computes(op, input.ty()) {
             continue;
         }
-        let run = trial::run_with(session, reduce, options, input, 1)?;
-        assert!(run.ok(), "{}", trial::describe(&run, op.name()));
+        trial::right(session, reduce, options, input, 1)?;
         runs += 1;
     }
     Ok(runs)
@@ -75,8 +74,7 @@ fn a_tie_is_the_first_under_any_schedule() -> Result<()> {
     for seed in 0..24 {
         let session = simulator(Some(seed))?;
         let options = LaunchOptions { op: Op::Argmax, grid: Some(5), ..LaunchOptions::default() };
-        let run = trial::run_with(&session, reduce, options, &input, 0)?;
-        assert!(run.ok(), "{}", trial::describe(&run, &format!("seed {seed}")));
+        trial::right(&session, reduce, options, &input, 0)?;
     }
     Ok(())
 }

@@ -2,10 +2,9 @@
 //! begin anywhere, gaps between them, ragged ones; and what the program refuses.
 
 use ch10_rows::CHAPTER;
-use device::Checks;
 use lab::record::OPTIONS;
-use lab::trial::{Files, Matrices, array, describe, kinds, run_with, simulator};
-use lab::{Error, LaunchOptions, Matrix, Offsets, Op, Per, Ragged, Result, Rows, Type};
+use lab::trial::{Files, Matrices, over_numbers};
+use lab::{Error, Matrix, Offsets, Op, Per, Ragged, Result, Rows, Run, Type};
 use proptest::prelude::*;
 
 use crate::PROGRAM;
@@ -107,16 +106,8 @@ fn special_numbers_and_ties() -> Result<()> {
         [inf, -inf, inf, 2.0, 0.5],
         [-3e-8, 6e-8, -6e-8, 6e-8, -65504.0],
     ];
-    let session = simulator(&CHAPTER, OPTIONS.schedule, Checks::ALL)?;
-    for variant in CHAPTER.variants {
-        let has_class = |op| matches!(op, Op::Max | Op::Maximum | Op::Argmax);
-        for (ty, op) in kinds(variant).into_iter().filter(|&(_, op)| has_class(op)) {
-            let options = LaunchOptions::over(op, Matrix::dense(7, 5));
-            let run = run_with(&session, variant, options, &array(ty, &rows.concat()), 0)?;
-            assert!(run.ok(), "{}", describe(&run, op.name()));
-        }
-    }
-    Ok(())
+    let has_class = |_, op| matches!(op, Op::Max | Op::Maximum | Op::Argmax);
+    over_numbers(&CHAPTER, Matrix::dense(7, 5), [&rows.concat(), &[]], has_class, Run::ok)
 }
 
 #[test]

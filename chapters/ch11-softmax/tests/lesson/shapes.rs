@@ -3,8 +3,7 @@
 
 use ch11_softmax::CHAPTER;
 use lab::trial::{Files, Matrices, npy_bytes};
-use lab::{Matrix, Op, Result, Rows, Type};
-use proptest::prelude::*;
+use lab::{Matrix, Op, Rows, Type};
 
 use crate::PROGRAM;
 
@@ -12,44 +11,7 @@ use crate::PROGRAM;
 const MATRICES: Matrices =
     Matrices { chapter: &CHAPTER, may_refuse: |_, rows| matches!(rows, Rows::Matrix(Matrix { cols: 0, .. })) };
 
-#[test]
-fn rows_of_every_short_length_are_right() -> Result<()> {
-    MATRICES.short(9, 78)?;
-    MATRICES.dense(&[(3, 0), (0, 5)])
-}
-
-#[test]
-fn rows_may_begin_anywhere() -> Result<()> {
-    MATRICES.anywhere(&[(3, 64), (3, 37), (2, 1027)])
-}
-
-#[test]
-fn few_long_rows_and_many_short_ones_are_right() -> Result<()> {
-    MATRICES.dense(&[(1, 40_001), (2, 16_384), (2, 4096), (300, 3), (600, 1), (9, 513)])
-}
-
-#[test]
-fn what_lies_between_rows_is_left_alone() -> Result<()> {
-    MATRICES.gaps(7, &[(3, 5), (64, 65), (60, 64), (1000, 1004)])
-}
-
-#[test]
-fn blocks_that_meet_are_right_in_any_order() -> Result<()> {
-    MATRICES.any_order(Rows::Matrix(Matrix::dense(2, 3001)), 6)
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, ..Default::default() })]
-    #[test]
-    fn any_matrix_is_right(rows in 0u64..20, cols in 1u64..300, gap in 0u64..9, offset in 0usize..9) {
-        MATRICES.one(Matrix { rows, cols, pitch: cols + gap }, offset)?;
-    }
-
-    #[test]
-    fn the_plan_holds_what_it_says(rows in 1u64..100_000, log in 0.0f64..23.0) {
-        MATRICES.plan_holds(rows, 2f64.powf(log) as u64);
-    }
-}
+lab::matrix_tests!(super::MATRICES, 78, [(1, 40_001), (2, 16_384), (2, 4096), (300, 3), (600, 1), (9, 513)]);
 
 #[test]
 fn plans_say_why() {

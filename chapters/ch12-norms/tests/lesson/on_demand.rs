@@ -5,10 +5,9 @@ use device::card::H200;
 use device::{Checks, KernelSource};
 use lab::record::OPTIONS;
 use lab::session::built_root;
-use lab::trial::{judge_plan, kinds, simulator};
+use lab::trial::{checked, judge_plan, judge_turns, kinds, simulator};
 use lab::{LaunchOptions, Matrix, Op, Planned, Problem, Result, Session, Type};
 use reduction::families::norms::plan_for;
-use reduction::team::{PersistentTeam, Shape};
 
 /// One of each kind of shape, small: groups of a few lanes and of a warp, by elements, a block, clusters, and a row that is cut.
 const MATRICES: [(u64, u64); 7] = [(70, 16), (33, 480), (40, 50), (300, 600), (150, 20_000), (1, 50_257), (2, 600_000)];
@@ -50,23 +49,6 @@ fn judge(session: &Session<'_>, op: Op, ty: Type, matrix: Matrix) -> Result<()> 
 
 #[test]
 fn clusters_take_more_turns_than_they_have_places() -> Result<()> {
-    let session = simulator(&CHAPTER, OPTIONS.schedule, Checks::ALL)?;
-    let variant = &CHAPTER.variants[3];
-    let card = H200.clone().with_clusters([1, 0, 0, 0]);
-    for (ty, op) in kinds(variant) {
-        // One cluster takes all rows, of which a thread's last vector lacks some elements.
-        let team = PersistentTeam { blocks: 2, block: 64, vectors: 2, stages: 2, resident: 64 };
-        let matrix = Matrix::dense(70, 4 * 64 * 16 / ty.bytes() - 3);
-        let problem = Problem::new(variant, ty, matrix.rows * matrix.cols, LaunchOptions::over(op, matrix));
-        let problem = problem.on(&card, true);
-        let plan = plan_for(&problem, Shape::Persistent(team));
-        assert_eq!((plan.passes[0].grid(), plan.passes[0].geometry.cluster), (2, 2));
-        judge_plan(
-            &session,
-            variant,
-            (ty, op, matrix),
-            &Planned { plan, layout: problem.layout(), ..Planned::default() },
-        )?;
-    }
-    Ok(())
+    let session = checked(&CHAPTER)?;
+    kinds(&CHAPTER.variants[3]).into_iter().try_for_each(|kind| judge_turns(&session, kind, plan_for))
 }

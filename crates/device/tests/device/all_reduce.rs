@@ -17,37 +17,24 @@ const BLOCK: u32 = 64;
 /// Calls one after the other: both halves of the staging array are used again.
 const CALLS: usize = 4;
 
-/// A type of elements, with what is left of a sum of floats.
-trait Element: Scalar + PartialEq + std::fmt::Debug {
-    const TYPE: Type;
-    fn widen(self) -> f32;
+/// A type of elements, each of which a float holds.
+trait Element: Scalar + Into<f32> {
     fn narrow(value: f32) -> Self;
-    fn bits(self) -> u32;
+
+    fn widen(self) -> f32 {
+        self.into()
+    }
 }
 
 impl Element for f32 {
-    const TYPE: Type = Type::F32;
-    fn widen(self) -> f32 {
-        self
-    }
     fn narrow(value: f32) -> f32 {
         value
-    }
-    fn bits(self) -> u32 {
-        self.to_bits()
     }
 }
 
 impl Element for bf16 {
-    const TYPE: Type = Type::BF16;
-    fn widen(self) -> f32 {
-        self.to_f32()
-    }
     fn narrow(value: f32) -> bf16 {
         bf16::from_f32(value)
-    }
-    fn bits(self) -> u32 {
-        self.to_bits().into()
     }
 }
 
@@ -118,7 +105,8 @@ fn run<T: Element>(routes: &[Route], wrong: Option<&str>, op: Op, case: Case, ch
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate lies in the workspace");
     let source = KernelSource::in_root(root, SLUG);
     let modules: Vec<_> = peers.devices().iter().map(|device| device.load_with(&source, &[]).unwrap()).collect();
-    let group = Group::new(op, T::TYPE, n as u64, &vec![&H200; ranks]).unwrap().with_routes(routes);
+    let ty = Type::from_name(T::NAME).expect("a type of elements");
+    let group = Group::new(op, ty, n as u64, &vec![&H200; ranks]).unwrap().with_routes(routes);
     let room = group.room();
     let zeros = |name, bytes: u64| upload(&peers, name, |_| vec![0u32; bytes as usize / 4]);
     let [stage, words, flags, counts] =
@@ -199,7 +187,7 @@ fn judge<T: Element>(routes: &[Route], op: Op, case: Case) {
             let value = |i| expected::<T>(op, case.ranks, call + 1, i);
             let is_right = |(i, left): (usize, &T)| match value(i) {
                 value if value.widen().is_nan() => left.widen().is_nan(),
-                value => left.bits() == value.bits(),
+                value => left.widen().to_bits() == value.widen().to_bits(),
             };
             let right = result.iter().enumerate().all(is_right) && result.len() == case.n;
             assert!(right, "{what}: rank {rank} has another result in call {call}");

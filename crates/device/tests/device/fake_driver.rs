@@ -18,12 +18,10 @@ use device::{
     Replays, SimOptions, Step, Timed, Timing,
 };
 
+use crate::repository;
+
 const N: u32 = 1000;
 const BLOCK: u32 = 256;
-
-pub(crate) fn repository() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-}
 
 /// The folder of the fake driver, compiled once; nothing where there is no rustc to be called, with the reason printed.
 fn driver_folder() -> Option<&'static Path> {
@@ -79,9 +77,21 @@ pub(crate) fn output_of(child: &str, failures: &str, nvrtc: bool) -> Option<Stri
 #[test]
 #[ignore = "a child process of the other tests, under the fake driver"]
 fn child() {
-    match tell() {
+    ended(tell());
+}
+
+/// Prints how a child came out.
+pub(crate) fn ended(told: Result<(), Error>) {
+    match told {
         Ok(()) => println!("no error"),
         Err(error) => println!("error: {error}"),
+    }
+}
+
+/// The output has all of these.
+pub(crate) fn assert_has(output: &str, all: &[&str]) {
+    for expected in all {
+        assert!(output.contains(expected), "{expected:?} is not in:\n{output}");
     }
 }
 
@@ -204,7 +214,7 @@ fn replay<'a>(device: &Device, call: &dyn Fn() -> Call<'a>) -> Result<(), Error>
 #[test]
 fn a_chapter_runs_on_committed_ptx() {
     let Some(output) = output("", false) else { return };
-    for expected in [
+    let expected = [
         "auto: gpu because an NVIDIA driver and a GPU are here",
         "name: \"Fake GPU\", arch: \"sm_90\"",
         "cuda: Some(\"13.0\"), multiprocessors: Some(4), l2_bytes: Some(1048576), memory_bytes: Some(1073741824)",
@@ -239,9 +249,8 @@ fn a_chapter_runs_on_committed_ptx() {
         "no error",
         "every array was freed",
         "the module was unloaded",
-    ] {
-        assert!(output.contains(expected), "{expected:?} is not in:\n{output}");
-    }
+    ];
+    assert_has(&output, &expected);
 }
 
 /// Plans have a way without clusters, so that a driver which says nothing of them is no error.
@@ -302,7 +311,7 @@ fn every_failure_of_a_driver_is_one_sentence() {
     ];
     for (failures, expected) in cases {
         let Some(output) = output(failures, false) else { return };
-        assert!(output.contains(expected), "{failures}: {expected:?} is not in:\n{output}");
+        assert_has(&output, &[expected]);
     }
 }
 
@@ -311,5 +320,5 @@ fn auto_takes_the_simulator_where_the_driver_is_of_no_use() {
     let Some(output) = output("version=11080", false) else { return };
     let expected = "auto: sim because the NVIDIA driver is too old (it supports CUDA 11.8, and 12.0, driver 525, is \
                     the oldest that will do), so the simulator runs";
-    assert!(output.contains(expected), "{output}");
+    assert_has(&output, &[expected]);
 }

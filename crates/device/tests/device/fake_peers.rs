@@ -4,7 +4,8 @@
 
 use device::{Arg, Call, Choice, Error, Geometry, KernelSource, Peers, SimOptions};
 
-use crate::fake_driver::{output_of, repository};
+use crate::fake_driver::{assert_has, ended, output_of};
+use crate::repository;
 
 const KERNEL: &str = "interleaved_modulo_i32";
 const N: u32 = 500;
@@ -13,10 +14,7 @@ const BLOCK: u32 = 256;
 #[test]
 #[ignore = "a child process of the other tests, under the fake driver"]
 fn child() {
-    match tell() {
-        Ok(()) => println!("no error"),
-        Err(error) => println!("error: {error}"),
-    }
+    ended(tell());
 }
 
 /// Opens some GPUs, launches on all, times all, and prints what it sees.
@@ -59,12 +57,6 @@ fn tell() -> Result<(), Error> {
 
 fn output(failures: &str) -> Option<String> {
     output_of("fake_peers::child", failures, false)
-}
-
-fn assert_has(output: &str, all: &[&str]) {
-    for expected in all {
-        assert!(output.contains(expected), "{expected:?} is not in:\n{output}");
-    }
 }
 
 #[test]

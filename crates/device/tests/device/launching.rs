@@ -1,21 +1,13 @@
 //! Launches on whatever is here: the simulator always, and a GPU where there is one. Both must give the same numbers.
 
-use std::path::Path;
-
 use device::{
     Arg, Buffer, Call, Choice, Code, Device, Error, Geometry, Graph, KernelSource, Module, Replays, Report, SimOptions,
     Step, Timed,
 };
 
+use crate::{repository, sim};
+
 const BLOCK: u32 = 128;
-
-fn repository() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-}
-
-fn sim() -> Device {
-    Device::open(Choice::Sim, SimOptions::default()).expect("the simulator opens anywhere")
-}
 
 /// The simulator and, where there is one, the GPU; where there is none the reason is printed.
 fn devices() -> Vec<Device> {
@@ -40,12 +32,9 @@ fn sums_of(values: &[i32]) -> Vec<i32> {
 }
 
 fn interleaved<'a>(module: &'a Module, input: &'a Buffer<i32>, skip: u32, sums: &'a Buffer<i32>, n: u32) -> Call<'a> {
-    Call {
-        module,
-        kernel: "interleaved_modulo_i32",
-        geometry: Geometry::linear(n.div_ceil(BLOCK), BLOCK),
-        args: vec![Arg::Address(input, 4 * u64::from(skip)), Arg::Address(sums, 0), Arg::U32(n)],
-    }
+    let args = vec![Arg::Address(input, 4 * u64::from(skip)), Arg::Address(sums, 0), Arg::U32(n)];
+    let geometry = Geometry::linear(n.div_ceil(BLOCK), BLOCK);
+    Call { module, kernel: "interleaved_modulo_i32", geometry, args }
 }
 
 #[test]
@@ -129,12 +118,8 @@ fn what_is_no_fault_and_worth_a_look_is_handed_on() {
     let device = sim();
     let module = device.load_ptx("equal-writes", EQUAL_WRITES).expect("it loads");
     let out = device.upload("out", &[0i32]).expect("room");
-    let call = Call {
-        module: &module,
-        kernel: "equal_writes",
-        geometry: Geometry::linear(2, 32),
-        args: vec![Arg::Address(&out, 0)],
-    };
+    let (geometry, args) = (Geometry::linear(2, 32), vec![Arg::Address(&out, 0)]);
+    let call = Call { module: &module, kernel: "equal_writes", geometry, args };
     let report = device.launch(&call).expect("it runs");
     assert_eq!(report.faults, []);
     let notes: Vec<(&str, Option<&str>)> =
@@ -277,12 +262,8 @@ fn aside(device: &Device, chapter: &str, name: &str, per_thread: u32, shared_byt
     let blocks = n.div_ceil(BLOCK * per_thread);
     let sums = device.alloc("sums", blocks as usize).expect("room");
     let kernel = format!("{name}_i32");
-    let call = Call {
-        module: &module,
-        kernel: &kernel,
-        geometry: Geometry::linear(blocks, BLOCK).with_shared_bytes(shared_bytes),
-        args: vec![Arg::Address(&input, 0), Arg::Address(&sums, 0), Arg::U32(n)],
-    };
+    let geometry = Geometry::linear(blocks, BLOCK).with_shared_bytes(shared_bytes);
+    let call = Call { kernel: &kernel, geometry, ..interleaved(&module, &input, 0, &sums, n) };
     assert_eq!(device.launch(&call).expect("it runs").faults, [], "{name}, {n} elements");
     device.download(&sums).expect("the sums")
 }
@@ -313,12 +294,7 @@ fn dynamic_shared_memory_that_was_not_requested_is_out_of_bounds() {
     let module = device.load(&aside_source("ch03-sequential", "dynamic_shared")).expect("the aside loads");
     let input = device.upload("input", &values(BLOCK)).expect("room");
     let sums = device.alloc::<i32>("sums", 1).expect("room");
-    let call = Call {
-        module: &module,
-        kernel: "dynamic_shared_i32",
-        geometry: Geometry::linear(1, BLOCK),
-        args: vec![Arg::Address(&input, 0), Arg::Address(&sums, 0), Arg::U32(BLOCK)],
-    };
+    let call = Call { kernel: "dynamic_shared_i32", ..interleaved(&module, &input, 0, &sums, BLOCK) };
     let faults = device.launch(&call).expect("the simulator goes on").faults;
     assert_eq!(faults.first().map(|fault| fault.code), Some(Code::OutOfBounds));
 }
@@ -366,6 +342,17 @@ AGAIN:
 }
 ";
 
+/// 64 zeros in each of two arrays.
+fn two_arrays(device: &Device) -> [Buffer<u32>; 2] {
+    ["x", "y"].map(|name| device.upload(name, &[0u32; 64]).expect("room"))
+}
+
+/// A launch of one of the two kernels, which may begin before the one before it has ended.
+fn overlapping<'a>(module: &'a Module, kernel: &'a str, [x, y]: &'a [Buffer<u32>; 2]) -> Call<'a> {
+    let (geometry, args) = (Geometry::linear(1, 64), vec![Arg::Address(x, 0), Arg::Address(y, 0)]);
+    Call { module, kernel, geometry: geometry.with_overlaps(kernel == "copy"), args }
+}
+
 #[test]
 fn launches_that_overlap_and_wait_are_right_on_every_device() {
     for device in devices() {
@@ -374,15 +361,10 @@ fn launches_that_overlap_and_wait_are_right_on_every_device() {
             continue;
         }
         let module = device.load_ptx("overlapping", OVERLAPPING).expect("PTX");
-        let (x, y) = (device.upload("x", &[0u32; 64]).expect("room"), device.upload("y", &[0u32; 64]).expect("room"));
-        let call = |kernel, overlaps| Call {
-            module: &module,
-            kernel,
-            geometry: Geometry::linear(1, 64).with_overlaps(overlaps),
-            args: vec![Arg::Address(&x, 0), Arg::Address(&y, 0)],
-        };
-        let reports = device.launch_all(&[call("produce", false), call("copy", true)]).expect("they run");
-        assert_eq!(device.download(&y).expect("a copy"), (1..=64).collect::<Vec<u32>>());
+        let arrays = two_arrays(&device);
+        let calls = ["produce", "copy"].map(|kernel| overlapping(&module, kernel, &arrays));
+        let reports = device.launch_all(&calls).expect("they run");
+        assert_eq!(device.download(&arrays[1]).expect("a copy"), (1..=64).collect::<Vec<u32>>());
         assert_eq!(reports.len(), 2, "a report for each");
         assert!(reports.iter().all(|report| report.faults.is_empty()), "{:?}", reports[1].faults);
         assert!(reports.iter().all(|report| report.counters.is_some() != device.is_gpu()));
@@ -396,15 +378,11 @@ fn a_wait_that_is_missing_is_a_fault_of_the_launch_that_lacks_it() {
     let module = device.load_ptx("hasty", &OVERLAPPING.replace("griddepcontrol.wait;", "")).expect("PTX");
     let older = OVERLAPPING.replace("griddepcontrol.wait;", "").replace("griddepcontrol.launch_dependents;", "");
     let older = device.load_ptx("older", &older.replace("sm_90", "sm_80")).expect("PTX");
-    let (x, y) = (device.upload("x", &[0u32; 64]).expect("room"), device.upload("y", &[0u32; 64]).expect("room"));
+    let arrays = two_arrays(&device);
     let codes = |module, overlaps: bool| -> Vec<Vec<Code>> {
-        let call = |kernel, overlaps| Call {
-            module,
-            kernel,
-            geometry: Geometry::linear(1, 64).with_overlaps(overlaps),
-            args: vec![Arg::Address(&x, 0), Arg::Address(&y, 0)],
-        };
-        let reports = device.launch_all(&[call("produce", false), call("copy", overlaps)]).expect("they run");
+        let mut calls = ["produce", "copy"].map(|kernel| overlapping(module, kernel, &arrays));
+        calls[1].geometry.overlaps = overlaps;
+        let reports = device.launch_all(&calls).expect("they run");
         reports.iter().map(|report| report.faults.iter().map(|fault| fault.code).collect()).collect()
     };
     assert_eq!(codes(&module, true), [vec![], vec![Code::GlobalRace]]);
@@ -416,14 +394,9 @@ fn a_wait_that_is_missing_is_a_fault_of_the_launch_that_lacks_it() {
 fn a_launch_of_several_that_cannot_start_is_named_with_its_geometry() {
     let device = sim();
     let module = device.load_ptx("overlapping", OVERLAPPING).expect("PTX");
-    let (x, y) = (device.upload("x", &[0u32; 64]).expect("room"), device.upload("y", &[0u32; 64]).expect("room"));
-    let call = |kernel, shared_bytes| Call {
-        module: &module,
-        kernel,
-        geometry: Geometry::linear(1, 64).with_overlaps(true).with_shared_bytes(shared_bytes),
-        args: vec![Arg::Address(&x, 0), Arg::Address(&y, 0)],
-    };
-    let error = device.launch_all(&[call("produce", 0), call("copy", 1 << 20)]).expect_err("too much shared memory");
-    let said = error.to_string();
+    let arrays = two_arrays(&device);
+    let mut calls = ["produce", "copy"].map(|kernel| overlapping(&module, kernel, &arrays));
+    calls[1].geometry.shared_bytes = 1 << 20;
+    let said = device.launch_all(&calls).expect_err("too much shared memory").to_string();
     assert!(said.starts_with("copy cannot be simulated as") && said.contains("1048576 bytes"), "{said}");
 }

@@ -1,22 +1,15 @@
 //! Loading a lesson: stale PTX never runs, and every way that loading can fail says what to do.
 
 use std::fs;
-use std::path::Path;
 
 use device::nvrtc::{Nvrtc, Place, pinned};
-use device::{Choice, Device, Error, KernelSource, SimOptions, Stamp, compile_committed};
+use device::{Error, KernelSource, Stamp, compile_committed};
 use tempfile::TempDir;
+
+use crate::{repository, sim};
 
 const KERNEL: &str =
     "extern \"C\" __global__ void twice(const int* in, int* out) {\n    out[threadIdx.x] = 2 * in[threadIdx.x];\n}\n";
-
-fn repository() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-}
-
-fn sim() -> Device {
-    Device::open(Choice::Sim, SimOptions::default()).expect("the simulator opens anywhere")
-}
 
 /// A source tree of its own with `kernels/<slug>.cu`.
 fn tree(slug: &str, cu: &str) -> (TempDir, KernelSource) {
@@ -103,7 +96,7 @@ fn a_comment_needs_no_compiler_and_moves_the_lines_that_findings_name() {
     let cu = committed.read_cu().expect("a lesson");
     fs::write(&source.cu, format!("// One more line.\n{cu}")).expect("a kernel");
     fs::copy(&committed.ptx, &source.ptx).expect("PTX");
-    let load = |source| Device::open(Choice::Sim, SimOptions::default()).expect("the simulator").load_with(source, &[]);
+    let load = |source| sim().load_with(source, &[]);
     load(&source).expect("the committed PTX");
     let lines = |source: &KernelSource| {
         let ptx = source.read_ptx(&source.read_cu().expect("a lesson")).expect("it is fresh");

@@ -1,6 +1,6 @@
 //! Several devices of the simulator behind one door.
 
-use device::{Arg, Call, Choice, Code, DeviceAddress, Error, Geometry, Peers, SimOptions};
+use device::{Arg, Buffer, Call, Choice, Code, DeviceAddress, Error, Geometry, Module, Peers, SimOptions};
 
 /// Copies a word from where `from` points to, and sets and awaits flags between devices.
 const PTX: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
@@ -9,17 +9,28 @@ ld.param.u64 %a0, [words];\nld.param.u64 %a1, [words+8];\nld.param.u64 %a2, [wor
 setp.ne.u64 %p, %a2, 0;\n@%p trap;\nWAIT:\nld.acquire.sys.global.u32 %r1, [%a0];\nsetp.ne.u32 %p, %r1, %r0;\n@%p bra WAIT;\n\
 add.u32 %r1, %r1, 1;\nst.release.sys.global.u32 [%a1], %r1;\nret;\n}\n";
 
+/// The module on each device.
+fn modules(peers: &Peers) -> Vec<Module> {
+    peers.devices().iter().map(|device| device.load_ptx("pass.ptx", PTX).unwrap()).collect()
+}
+
+/// Zeros on each device, so many.
+fn words(peers: &Peers, count: usize) -> Vec<Buffer<u32>> {
+    peers.devices().iter().map(|device| device.upload("word", &vec![0; count]).unwrap()).collect()
+}
+
+/// One thread that waits until the first of these words is a number, and writes the next one to the second.
+fn pass_on(module: &Module, words: [u64; 2], number: usize) -> Call<'_> {
+    let args = vec![Arg::Words(vec![words[0], words[1], 0]), Arg::U32(number as u32)];
+    Call { module, kernel: "pass_on", geometry: Geometry::linear(1, 1), args }
+}
+
 #[test]
 fn a_word_goes_round_among_devices_that_wait_for_each_other() {
     let peers = Peers::simulated(3, SimOptions::default()).unwrap();
-    let modules: Vec<_> = peers.devices().iter().map(|device| device.load_ptx("pass.ptx", PTX).unwrap()).collect();
-    let words: Vec<_> = peers.devices().iter().map(|device| device.upload("word", &[0u32]).unwrap()).collect();
+    let (modules, words) = (modules(&peers), words(&peers, 1));
     // Device r waits until its word is r, which device 0 finds at once, and tells the next one.
-    let call = |rank: usize| {
-        let addresses = vec![words[rank].address(), words[(rank + 1) % 3].address(), 0];
-        let args = vec![Arg::Words(addresses), Arg::U32(rank as u32)];
-        Call { module: &modules[rank], kernel: "pass_on", geometry: Geometry::linear(1, 1), args }
-    };
+    let call = |rank: usize| pass_on(&modules[rank], [words[rank].address(), words[(rank + 1) % 3].address()], rank);
     let reports = peers.launch(&[vec![call(0)], vec![call(1)], vec![call(2)]]).unwrap();
     assert!(reports.iter().flatten().all(|report| report.faults.is_empty()), "{reports:?}");
     let left: Vec<u32> =
@@ -69,11 +80,8 @@ fn devices_are_opened_by_choice() {
 #[test]
 fn the_simulator_has_no_time_and_nothing_is_refused_without_one() {
     let peers = Peers::simulated(2, SimOptions::default()).unwrap();
-    let modules: Vec<_> = peers.devices().iter().map(|device| device.load_ptx("pass.ptx", PTX).unwrap()).collect();
-    let call = |rank: usize| {
-        let args = vec![Arg::Words(vec![0; 3]), Arg::U32(0)];
-        Call { module: &modules[rank], kernel: "pass_on", geometry: Geometry::linear(1, 1), args }
-    };
+    let modules = modules(&peers);
+    let call = |rank: usize| pass_on(&modules[rank], [0; 2], 0);
     assert_eq!(peers.time(&[vec![call(0)], vec![call(1)]], 3).unwrap(), None);
     for (calls, replays) in [(vec![], 3), (vec![vec![call(0)]], 3), (vec![vec![call(0)], vec![]], 3)] {
         assert!(matches!(peers.time(&calls, replays), Err(Error::NothingToTime)));
@@ -88,26 +96,18 @@ fn gpus_wait_for_each_other_too() {
         Ok(peers) => peers,
         Err(error) => return println!("skipped: {error}"),
     };
-    let modules: Vec<_> = peers.devices().iter().map(|device| device.load_ptx("pass.ptx", PTX).unwrap()).collect();
-    let words: Vec<_> = peers.devices().iter().map(|device| device.upload("word", &[0u32]).unwrap()).collect();
-    let ranks = words.len();
-    let call = |rank: usize| {
-        let addresses = vec![words[rank].address(), words[(rank + 1) % ranks].address(), 0];
-        let args = vec![Arg::Words(addresses), Arg::U32(rank as u32)];
-        Call { module: &modules[rank], kernel: "pass_on", geometry: Geometry::linear(1, 1), args }
-    };
+    let (modules, once) = (modules(&peers), words(&peers, 1));
+    let ranks = once.len();
+    let call = |rank: usize| pass_on(&modules[rank], [once[rank].address(), once[(rank + 1) % ranks].address()], rank);
     peers.launch(&(0..ranks).map(|rank| vec![call(rank)]).collect::<Vec<_>>()).unwrap();
-    let left = peers.devices().iter().zip(&words).map(|(device, word)| device.download(word).unwrap()[0]);
+    let left = peers.devices().iter().zip(&once).map(|(device, word)| device.download(word).unwrap()[0]);
     let expected = (0..ranks as u32).map(|rank| if rank == 0 { ranks as u32 } else { rank });
     assert_eq!(left.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
 
     // Each rank finds its own number already, and so may be replayed.
-    let words: Vec<_> = peers.devices().iter().map(|device| device.upload("word", &[0u32; 2]).unwrap()).collect();
-    let alone = |rank: usize| {
-        let args =
-            vec![Arg::Words(vec![words[rank].address(), words[(rank + 1) % ranks].address() + 4, 0]), Arg::U32(0)];
-        Call { module: &modules[rank], kernel: "pass_on", geometry: Geometry::linear(1, 1), args }
-    };
+    let words = words(&peers, 2);
+    let alone =
+        |rank: usize| pass_on(&modules[rank], [words[rank].address(), words[(rank + 1) % ranks].address() + 4], 0);
     let calls: Vec<Vec<Call<'_>>> = (0..ranks).map(|rank| vec![alone(rank), alone(rank)]).collect();
     let timing = peers.time(&calls, 5).unwrap().expect("GPUs have a clock");
     assert!(timing.median_us > 0.0 && (timing.replays, timing.calls) == (5, 2), "{timing:?}");

@@ -30,7 +30,8 @@ pub struct Row<'a, T> {
     pub gradient: f32,
 }
 
-const U: f64 = f32::EPSILON as f64 / 2.0;
+/// Unit roundoff of floats.
+pub(super) const U: f64 = f32::EPSILON as f64 / 2.0;
 /// The smallest normal float: what an exponential that is taken for 0 lacks at most, twice.
 const FLUSHED: f64 = 2.0 * f32::MIN_POSITIVE as f64;
 /// Roundings beside those of the sum.
@@ -38,7 +39,7 @@ const OTHERS: u64 = 16;
 /// Relative error for each unit of x - max: its rounding, and the polynomial's.
 const APART: f64 = 1.06 * U;
 
-fn double<T: Element>(x: T) -> f64 {
+pub(super) fn double<T: Element>(x: T) -> f64 {
     x.value().to_f64()
 }
 

@@ -13,7 +13,7 @@
 //!   overflow.
 //! - A result of f16 or bf16 is rounded once more, by half a step.
 
-use super::exponentials::rounded;
+use super::exponentials::{U, double, rounded};
 use crate::bound::{error_bound, may_overflow};
 use crate::element::{Element, Type};
 use crate::op::Op;
@@ -22,7 +22,6 @@ use crate::verdict::{Expected, Unsure, Why};
 
 /// The ε that is added to the variance, as a float.
 pub const EPSILON: f64 = 1e-5f32 as f64;
-const U: f64 = f32::EPSILON as f64 / 2.0;
 /// Largest error of a result with a factor below the smallest normal float.
 const FLUSHED: f64 = 4.0 * f32::MIN_POSITIVE as f64;
 /// The smallest float: twice what a product below the normal numbers loses.
@@ -66,10 +65,6 @@ struct Known {
 struct About {
     value: f64,
     off: f64,
-}
-
-fn double<T: Element>(x: T) -> f64 {
-    x.value().to_f64()
 }
 
 /// Stored value of the sum of two elements.

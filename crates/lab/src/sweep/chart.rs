@@ -1,11 +1,10 @@
 //! The chart of a sweep: cost over elements a thread, a line for each curve. Lines differ by marker as well as by colour.
 
-use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::error::Result;
-use crate::figure::{COLOURS, FONT, INK, TITLE_HEIGHT, WIDTH, drawn, embeddable, text_style};
+use crate::figure::{COLOURS, FONT, Ground, INK, TITLE_HEIGHT, WIDTH, drawing, drawn, text, text_style};
 use crate::sweep::Point;
 use crate::text::{grouped, three_digits};
 
@@ -87,31 +86,20 @@ fn draw(title: &str, panels: &[Panel]) -> Result<String> {
     }
     let legend = LEGEND_ROW * names.len().div_ceil(2) as i32 + 8;
     let height = TITLE_HEIGHT + legend + PANEL_HEIGHT * panels.len() as i32;
-    let mut svg = String::new();
-    {
-        let area = SVGBackend::with_string(&mut svg, (WIDTH as u32, height as u32)).into_drawing_area();
-        let bold = text_style(FONT + 1, Pos::new(HPos::Left, VPos::Center));
-        drawn(area.draw(&Text::new(title.to_owned(), (0, TITLE_HEIGHT / 2), bold)))?;
-        let left = text_style(FONT, Pos::new(HPos::Left, VPos::Center));
+    drawing(title, &description(panels), height, |area| {
         for (i, name) in names.iter().enumerate() {
             let (x, y) = (8 + WIDTH / 2 * (i as i32 % 2), TITLE_HEIGHT + LEGEND_ROW * (i as i32 / 2) + LEGEND_ROW / 2);
-            mark(&area, i, (x, y))?;
-            drawn(area.draw(&Text::new((*name).to_owned(), (x + 12, y), left.clone())))?;
+            mark(area, i, (x, y))?;
+            text(area, name, (x + 12, y), FONT, HPos::Left)?;
         }
         for (i, panel) in panels.iter().enumerate() {
-            draw_panel(&area, panel, &names, TITLE_HEIGHT + legend + PANEL_HEIGHT * i as i32)?;
+            draw_panel(area, panel, &names, TITLE_HEIGHT + legend + PANEL_HEIGHT * i as i32)?;
         }
-        drawn(area.present())?;
-    }
-    Ok(embeddable(&svg, title, &description(panels)))
+        Ok(())
+    })
 }
 
-fn draw_panel<DB: DrawingBackend>(
-    area: &DrawingArea<DB, Shift>,
-    panel: &Panel,
-    names: &[&str],
-    top: i32,
-) -> Result<()> {
+fn draw_panel(area: &Ground<'_>, panel: &Panel, names: &[&str], top: i32) -> Result<()> {
     let all = || panel.series.iter().flat_map(|series| series.points.iter().copied());
     let base = top + PANEL_HEIGHT - FOOT;
     let across = Axis::doubling(all().map(|(x, _)| x), (AXIS_LEFT, AXIS_RIGHT));
@@ -119,21 +107,21 @@ fn draw_panel<DB: DrawingBackend>(
     let up = (base, top + TITLE_HEIGHT + 6);
     let up = if panel.is_doubling { Axis::doubling(values, up) } else { Axis::from_zero(values, up) };
 
-    let at = |h, v| text_style(FONT - 1, Pos::new(h, v));
-    drawn(area.draw(&Text::new(panel.title.clone(), (0, top + TITLE_HEIGHT / 2), at(HPos::Left, VPos::Center))))?;
+    let below = text_style(FONT - 1, Pos::new(HPos::Center, VPos::Top));
+    text(area, &panel.title, (0, top + TITLE_HEIGHT / 2), FONT - 1, HPos::Left)?;
     for v in up.ticks() {
         let y = up.pixel(v);
         let faint = ShapeStyle::from(INK.mix(if y == base { 1.0 } else { 0.15 })).stroke_width(1);
         drawn(area.draw(&PathElement::new([(AXIS_LEFT, y), (AXIS_RIGHT, y)], faint)))?;
-        drawn(area.draw(&Text::new(tick(v), (AXIS_LEFT - 6, y), at(HPos::Right, VPos::Center))))?;
+        text(area, &tick(v), (AXIS_LEFT - 6, y), FONT - 1, HPos::Right)?;
     }
     for v in across.ticks() {
         let x = across.pixel(v);
         drawn(area.draw(&PathElement::new([(x, base), (x, base + 4)], INK.stroke_width(1))))?;
-        drawn(area.draw(&Text::new(tick(v), (x, base + 6), at(HPos::Center, VPos::Top))))?;
+        drawn(area.draw(&Text::new(tick(v), (x, base + 6), below.clone())))?;
     }
     let middle = (AXIS_LEFT + AXIS_RIGHT) / 2;
-    drawn(area.draw(&Text::new("elements a thread", (middle, base + 22), at(HPos::Center, VPos::Top))))?;
+    drawn(area.draw(&Text::new("elements a thread", (middle, base + 22), below)))?;
     for series in &panel.series {
         let i = names.iter().position(|&name| name == series.name).unwrap_or(0);
         let points: Vec<(i32, i32)> = series.points.iter().map(|&(x, y)| (across.pixel(x), up.pixel(y))).collect();
@@ -186,7 +174,7 @@ fn tick(v: f64) -> String {
 }
 
 /// The marker of the series of this number: a colour and a shape of its own.
-fn mark<DB: DrawingBackend>(area: &DrawingArea<DB, Shift>, number: usize, (x, y): (i32, i32)) -> Result<()> {
+fn mark(area: &Ground<'_>, number: usize, (x, y): (i32, i32)) -> Result<()> {
     let colour = COLOURS[number % COLOURS.len()];
     let (m, thick) = (MARKER, colour.stroke_width(2));
     match number % 6 {
@@ -261,11 +249,7 @@ mod tests {
     fn simulated_points_say_so() {
         let svg = svg("Counts", &[test_point()]).expect("a drawing").expect("a point to draw");
         assert!(svg.contains("warp instructions an element, simulated"), "{svg}");
-        assert!(svg_of_nothing().is_none());
-    }
-
-    fn svg_of_nothing() -> Option<String> {
-        svg("Nothing", &[]).expect("no drawing")
+        assert!(super::svg("Nothing", &[]).expect("no drawing").is_none());
     }
 
     #[test]

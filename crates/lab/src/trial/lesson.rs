@@ -2,15 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use device::Checks;
-
-use super::{Trial, describe, right_variants, run_with, simulator};
+use super::{Trial, checked, describe, right_variants, run_with};
 use crate::element::{Array, Element as _, Type};
 use crate::error::{Error, Result};
 use crate::input::random_for;
 use crate::mistake;
 use crate::op::Op;
-use crate::record::OPTIONS;
 use crate::run::Run;
 use crate::session::{Session, built_root};
 use crate::{Chapter, LaunchOptions, Variant, with_elements};
@@ -103,7 +100,7 @@ macro_rules! chapter_tests {
 /// # Errors
 /// A run that fails.
 pub fn extremes(chapter: &Chapter) -> Result<Trial> {
-    let session = simulator(chapter, OPTIONS.schedule, Checks::ALL)?;
+    let session = checked(chapter)?;
     let mut trial = Trial::default();
     for input in one_signed() {
         // The sum of a float's infinities, or of its largest numbers, has no bound.
@@ -170,7 +167,7 @@ pub fn anything(chapter: &Chapter, n: usize, choice: u64, offset: usize) -> Resu
     let block = Some(blocks[pick(blocks.len())]);
     let factor = variant.factors.map(|factors| factors.values[pick(factors.values.len())]);
     let grid = 1 + pick(12) as u32;
-    let session = simulator(chapter, OPTIONS.schedule, Checks::ALL)?;
+    let session = checked(chapter)?;
     let options = taken(
         &session,
         variant,

@@ -2,15 +2,17 @@
 
 use device::{Checks, Schedule};
 use reduction::card::H200;
+use reduction::team::{PersistentTeam, Shape};
 
-use super::{describe, run_with, simulator};
+use super::{array, checked, describe, run_with, simulator};
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::input::random_for;
 use crate::layout::{Matrix, Rows};
+use crate::run::Run;
 use crate::session::Session;
 use crate::verify::{Bounded, Results};
-use crate::{Chapter, LaunchOptions, Op, Planned, Problem, Type, Variant, with_elements};
+use crate::{Chapter, LaunchOptions, Op, Plan, Planned, Problem, Type, Variant, with_elements};
 
 /// Columns around a vector, a warp and a block.
 const SHORT: [u64; 26] =
@@ -29,6 +31,56 @@ pub struct Matrices {
 pub fn kinds(variant: &Variant) -> Vec<(Type, Op)> {
     let pairs = variant.types.iter().flat_map(|&ty| variant.ops.iter().map(move |&op| (ty, op)));
     pairs.filter(|&(ty, op)| variant.computes(op, ty)).collect()
+}
+
+/// Writes the tests of chapters whose results are as many as the elements: over these matrices, with so many runs of every short one, and
+/// with these long and small ones.
+#[macro_export]
+macro_rules! matrix_tests {
+    ($matrices:expr, $runs:literal, $dense:expr) => {
+        mod matrices {
+            use $crate::{Matrix, Result, Rows};
+
+            #[test]
+            fn rows_of_every_short_length_are_right() -> Result<()> {
+                $matrices.short(9, $runs)?;
+                $matrices.dense(&[(3, 0), (0, 5)])
+            }
+
+            #[test]
+            fn rows_may_begin_anywhere() -> Result<()> {
+                $matrices.anywhere(&[(3, 64), (3, 37), (2, 1027)])
+            }
+
+            #[test]
+            fn few_long_rows_and_many_short_ones_are_right() -> Result<()> {
+                $matrices.dense(&$dense)
+            }
+
+            #[test]
+            fn what_lies_between_rows_is_left_alone() -> Result<()> {
+                $matrices.gaps(7, &[(3, 5), (64, 65), (60, 64), (1000, 1004)])
+            }
+
+            #[test]
+            fn blocks_that_meet_are_right_in_any_order() -> Result<()> {
+                $matrices.any_order(Rows::Matrix(Matrix::dense(2, 3001)), 6)
+            }
+
+            ::proptest::proptest! {
+                #![proptest_config(::proptest::prelude::ProptestConfig { cases: 12, ..Default::default() })]
+                #[test]
+                fn any_matrix_is_right(rows in 0u64..20, cols in 1u64..300, gap in 0u64..9, offset in 0usize..9) {
+                    $matrices.one(Matrix { rows, cols, pitch: cols + gap }, offset)?;
+                }
+
+                #[test]
+                fn the_plan_holds_what_it_says(rows in 1u64..100_000, log in 0.0f64..23.0) {
+                    $matrices.plan_holds(rows, 2f64.powf(log) as u64);
+                }
+            }
+        }
+    };
 }
 
 impl Matrices {
@@ -72,12 +124,7 @@ impl Matrices {
     /// # Errors
     /// A run that fails.
     pub fn one(&self, matrix: Matrix, offset: usize) -> Result<usize> {
-        self.are_right_on(&self.today()?, Rows::Matrix(matrix), offset)
-    }
-
-    /// A session with today's schedule.
-    fn today(&self) -> Result<Session<'static>> {
-        simulator(self.chapter, Schedule::Independent { seed: None }, Checks::ALL)
+        self.are_right_on(&checked(self.chapter)?, Rows::Matrix(matrix), offset)
     }
 
     /// Matrices of these rows and columns, without gaps.
@@ -85,7 +132,7 @@ impl Matrices {
     /// # Errors
     /// A run that fails.
     pub fn dense(&self, shapes: &[(u64, u64)]) -> Result<()> {
-        let session = self.today()?;
+        let session = checked(self.chapter)?;
         let one = |&(rows, cols)| self.are_right_on(&session, Rows::Matrix(Matrix::dense(rows, cols)), 0).map(drop);
         shapes.iter().try_for_each(one)
     }
@@ -95,7 +142,7 @@ impl Matrices {
     /// # Errors
     /// A run that fails.
     pub fn short(&self, rows: u64, runs: usize) -> Result<()> {
-        let session = self.today()?;
+        let session = checked(self.chapter)?;
         for cols in SHORT {
             let ran = self.are_right_on(&session, Rows::Matrix(Matrix::dense(rows, cols)), 0)?;
             assert_eq!(ran, runs, "{rows} rows of {cols}");
@@ -108,7 +155,7 @@ impl Matrices {
     /// # Errors
     /// A run that fails.
     pub fn anywhere(&self, shapes: &[(u64, u64)]) -> Result<()> {
-        let session = self.today()?;
+        let session = checked(self.chapter)?;
         for offset in 0..8 {
             for &(rows, cols) in shapes {
                 self.are_right_on(&session, Rows::Matrix(Matrix::dense(rows, cols)), offset)?;
@@ -122,7 +169,7 @@ impl Matrices {
     /// # Errors
     /// A run that fails.
     pub fn gaps(&self, rows: u64, shapes: &[(u64, u64)]) -> Result<()> {
-        let session = self.today()?;
+        let session = checked(self.chapter)?;
         for &(cols, pitch) in shapes {
             for offset in [0, 3] {
                 self.are_right_on(&session, Rows::Matrix(Matrix { rows, cols, pitch }), offset)?;
@@ -159,6 +206,34 @@ impl Matrices {
     }
 }
 
+/// Runs every variant over a matrix of these numbers, and of others where it takes two, for each type and operation that is asked for.
+///
+/// # Errors
+/// A run that fails.
+///
+/// # Panics
+/// If one is not right by `is_right`, or none was asked for.
+pub fn over_numbers(
+    chapter: &Chapter,
+    matrix: Matrix,
+    [first, other]: [&[f32]; 2],
+    is_asked: impl Fn(Type, Op) -> bool,
+    is_right: impl Fn(&Run) -> bool,
+) -> Result<()> {
+    let session = checked(chapter)?;
+    let mut runs = 0;
+    for variant in chapter.variants {
+        for (ty, op) in kinds(variant).into_iter().filter(|&(ty, op)| is_asked(ty, op)) {
+            let all = if op.arrays() == 2 { [first, other].concat() } else { first.to_vec() };
+            let run = run_with(&session, variant, LaunchOptions::over(op, matrix), &array(ty, &all), 0)?;
+            assert!(is_right(&run), "{}", describe(&run, op.name()));
+            runs += 1;
+        }
+    }
+    assert!(runs > 0, "nothing was asked for");
+    Ok(())
+}
+
 /// Launches a plan over random elements and judges every result.
 ///
 /// # Errors
@@ -175,6 +250,31 @@ pub fn judge_plan(
     let n = matrix.rows * matrix.cols;
     let input = random_for(op, ty, n as usize, n);
     with_elements!(&input, values => judge_over(session, variant, (op, matrix), plan, values))
+}
+
+/// Judges the launches of a family of kernels by one small cluster, which takes 70 rows in turns: more than it has places for. Most rows do
+/// not begin at a multiple of 16 bytes, and a thread's last vector lacks some elements.
+///
+/// # Errors
+/// A launch that fails.
+///
+/// # Panics
+/// As [`judge_plan`]; if the plan is of other clusters.
+pub fn judge_turns(
+    session: &Session<'_>,
+    (ty, op): (Type, Op),
+    plan_for: fn(&reduction::Problem<'_>, Shape) -> Plan,
+) -> Result<()> {
+    let variant = session.chapter.variants.last().expect("a chapter has variants");
+    let card = H200.clone().with_clusters([1, 0, 0, 0]);
+    let team = PersistentTeam { blocks: 2, block: 64, vectors: 2, stages: 2, resident: 64 };
+    let matrix = Matrix::dense(70, 4 * 64 * 16 / ty.bytes() - 3);
+    let problem = Problem::new(variant, ty, matrix.rows * matrix.cols, LaunchOptions::over(op, matrix));
+    let problem = problem.on(&card, true);
+    let plan = plan_for(&problem, Shape::Persistent(team));
+    assert_eq!((plan.passes[0].grid(), plan.passes[0].geometry.cluster), (2, 2));
+    let plan = Planned { plan, layout: problem.layout(), ..Planned::default() };
+    judge_plan(session, variant, (ty, op, matrix), &plan)
 }
 
 fn judge_over<T: Element>(

@@ -42,6 +42,11 @@ impl Round {
     }
 }
 
+/// A figure of each round, in order.
+pub fn each(rounds: &[Round], figure: impl Fn(&Round) -> u32) -> Vec<u32> {
+    rounds.iter().map(figure).collect()
+}
+
 /// Runs one full block of i32 and reads its rounds from the trace.
 ///
 /// # Errors

@@ -8,15 +8,17 @@ use serde_json::Value as Json;
 
 use crate::{array, row};
 
+fn each<N>(json: &Json, one: impl Fn(Option<&str>) -> N) -> Vec<N> {
+    json.as_array().map_or_else(|| vec![one(json.as_str())], |all| all.iter().map(|json| one(json.as_str())).collect())
+}
+
 fn numbers(json: &Json) -> Vec<f64> {
-    let one = |text: &Json| text.as_str().and_then(|text| text.parse().ok()).expect("a number as text");
-    json.as_array().map_or_else(|| vec![one(json)], |all| all.iter().map(one).collect())
+    each(json, |text| text.and_then(|text| text.parse().ok()).expect("a number as text"))
 }
 
 /// Numbers of integer types in full.
 fn wholes(json: &Json) -> Vec<i64> {
-    let one = |text: &Json| text.as_str().and_then(|text| text.parse().ok()).unwrap_or_default();
-    json.as_array().map_or_else(|| vec![one(json)], |all| all.iter().map(one).collect())
+    each(json, |text| text.and_then(|text| text.parse().ok()).unwrap_or_default())
 }
 
 /// NumPy's answer as a result of the same kind as ours; an index with the element there.

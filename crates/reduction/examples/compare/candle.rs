@@ -31,7 +31,7 @@ impl Rival for Candle {
         "candle-kernels 0.11.1".to_owned()
     }
 
-    fn ways(&self, bench: &Bench, op: Op, ty: Type, shape: &Shape) -> Result<Vec<Box<dyn Way + '_>>> {
+    fn ways(&self, bench: &Bench, op: Op, ty: Type, shape: &Shape) -> Result<Vec<Way<'_>>> {
         let (rows, cols) = (shape.rows, shape.cols);
         let per_row = if cols < 1024 { 32 } else { 1024 };
         let (kernel, grid, block) = match op {
@@ -60,7 +60,9 @@ impl Rival for Candle {
             _ => vec![rows * cols, cols, 2],
         };
         let format = if op == Op::Argmax { Format::Places(4) } else { Format::Numbers(ty) };
-        Ok(vec![Box::new(Kernel { function, grid: (grid as u32, 1, 1), block, numbers, info, op, format })])
+        let kernel = Kernel { function, grid: (grid as u32, 1, 1), block, numbers, info, op };
+        let enqueue = move |bench: &Bench, arrays: &Arrays, shared: &Shared| kernel.enqueue(bench, arrays, shared);
+        Ok(vec![Way { name: String::new(), format, enqueue: Box::new(enqueue) }])
     }
 }
 
@@ -73,18 +75,9 @@ struct Kernel {
     /// Dimensions and strides that some take.
     info: CudaSlice<u64>,
     op: Op,
-    format: Format,
 }
 
-impl Way for Kernel {
-    fn name(&self) -> String {
-        String::new()
-    }
-
-    fn format(&self) -> Format {
-        self.format
-    }
-
+impl Kernel {
     fn enqueue(&self, bench: &Bench, arrays: &Arrays, shared: &Shared) -> Result<()> {
         let [input, out, weights] = [&arrays.input, &arrays.out, &shared.weights].map(|array| bench.address(array));
         let info = bench.address(&self.info);

@@ -35,7 +35,7 @@ impl Rival for Cub<'_> {
         format!("CUB {}", versions.join(" and "))
     }
 
-    fn ways(&self, bench: &Bench, op: Op, ty: Type, shape: &Shape) -> Result<Vec<Box<dyn Way + '_>>> {
+    fn ways(&self, bench: &Bench, op: Op, ty: Type, shape: &Shape) -> Result<Vec<Way<'_>>> {
         let operands = device::Operands {
             n: shape.n().try_into()?,
             segments: shape.rows.try_into()?,
@@ -47,7 +47,7 @@ impl Rival for Cub<'_> {
             reduction::Layout::Ragged(_) => &["segments_offsets"],
             _ => &["segments_fixed", "segments_offsets"],
         };
-        let mut ways: Vec<Box<dyn Way + '_>> = Vec::new();
+        let mut ways = Vec::new();
         let (mut missing, several) = (Vec::new(), self.libraries.len() > 1);
         for library in self.libraries {
             for form in forms {
@@ -73,7 +73,10 @@ impl Rival for Cub<'_> {
                     words.extend(own.then_some("own type"));
                     words.extend(several.then_some(library.version()));
                     let temp = bench.stream.alloc_zeros(bytes.max(1))?;
-                    ways.push(Box::new(Call { entry, operands, temp, bytes, format, name: words.join(", ") }));
+                    let enqueue = move |bench: &Bench, arrays: &Arrays, shared: &Shared| {
+                        enqueue(bench, entry, (&temp, bytes), operands, (arrays, shared))
+                    };
+                    ways.push(Way { name: words.join(", "), format, enqueue: Box::new(enqueue) });
                 }
             }
         }
@@ -81,34 +84,21 @@ impl Rival for Cub<'_> {
     }
 }
 
-/// One of CUB's functions with its storage.
-struct Call<'l> {
-    entry: Entry<'l>,
-    operands: device::Operands,
-    temp: CudaSlice<u8>,
-    bytes: usize,
-    format: Format,
-    name: String,
-}
-
-impl Way for Call<'_> {
-    fn name(&self) -> String {
-        self.name.clone()
-    }
-
-    fn format(&self) -> Format {
-        self.format
-    }
-
-    fn enqueue(&self, bench: &Bench, arrays: &Arrays, shared: &Shared) -> Result<()> {
-        let operands = device::Operands {
-            input: bench.address(&arrays.input),
-            out: bench.address(&arrays.out),
-            offsets: bench.address(&shared.offsets),
-            ..self.operands
-        };
-        let (temp, stream) = (bench.address(&self.temp), bench.stream.cu_stream());
-        // SAFETY: storage as the library asked for it; input, offsets and results are as long as the shape says.
-        Ok(unsafe { self.entry.enqueue((temp, self.bytes), &operands, stream.cast()) }?)
-    }
+/// Puts a call of one of CUB's functions, with so many bytes of its storage, into the stream.
+fn enqueue(
+    bench: &Bench,
+    entry: Entry<'_>,
+    (temp, bytes): (&CudaSlice<u8>, usize),
+    counts: device::Operands,
+    (arrays, shared): (&Arrays, &Shared),
+) -> Result<()> {
+    let operands = device::Operands {
+        input: bench.address(&arrays.input),
+        out: bench.address(&arrays.out),
+        offsets: bench.address(&shared.offsets),
+        ..counts
+    };
+    let (temp, stream) = (bench.address(temp), bench.stream.cu_stream());
+    // SAFETY: storage as the library asked for it; input, offsets and results are as long as the shape says.
+    Ok(unsafe { entry.enqueue((temp, bytes), &operands, stream.cast()) }?)
 }

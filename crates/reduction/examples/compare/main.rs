@@ -251,21 +251,20 @@ trait Rival {
     ///
     /// # Errors
     /// A shape that it has none for.
-    fn ways(&self, bench: &Bench, op: Op, ty: Type, shape: &Shape) -> Result<Vec<Box<dyn Way + '_>>>;
+    fn ways(&self, bench: &Bench, op: Op, ty: Type, shape: &Shape) -> Result<Vec<Way<'_>>>;
 }
 
 /// One of a library's ways to the results of a shape.
-trait Way {
+struct Way<'l> {
     /// Its name; empty where there is no other.
-    fn name(&self) -> String;
+    name: String,
     /// Where its results are.
-    fn format(&self) -> Format;
-    /// Puts a call into the stream.
-    ///
-    /// # Errors
-    /// The library's.
-    fn enqueue(&self, bench: &Bench, arrays: &Arrays, shared: &Shared) -> Result<()>;
+    format: Format,
+    enqueue: Box<Enqueue<'l>>,
 }
+
+/// Puts a call into the stream.
+type Enqueue<'l> = dyn Fn(&Bench, &Arrays, &Shared) -> Result<()> + 'l;
 
 /// A way that has been captured, with the error of its results.
 struct Captured {
@@ -374,8 +373,8 @@ impl<'r> Turns<'r> {
         let is_single = ways.len() == 1;
         let mut fastest: Option<Captured> = None;
         for way in &ways {
-            let enqueue = &mut |arrays: &Arrays| way.enqueue(&self.bench, arrays, shared);
-            let captured = self.captured(arrays, judge, way.format(), way.name(), enqueue)?;
+            let enqueue = &mut |arrays: &Arrays| (way.enqueue)(&self.bench, arrays, shared);
+            let captured = self.captured(arrays, judge, way.format, way.name.clone(), enqueue)?;
             if captured.error > ERROR_MAX && !is_single {
                 eprintln!("  {}: an error of {:.1e}", captured.name, captured.error);
             } else if fastest.as_ref().is_none_or(|best| captured.us < best.us) {

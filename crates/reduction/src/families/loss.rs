@@ -13,6 +13,7 @@ use crate::memory::{Role, Rule};
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan, Problem};
 use crate::reduction::Reduction;
+use crate::setters::setters;
 use crate::team::{Endings, Shape};
 
 /// Rows of one block of the launch that adds up losses, at least, and its blocks at most.
@@ -67,6 +68,20 @@ pub struct CrossEntropy {
     pub one_gradient: bool,
 }
 
+setters! {
+    CrossEntropy:
+    with_label_bits(label_bits: u32) label_bits = label_bits, "With labels of so many bits, 32 or 64.";
+    with_ignore_index(ignore_index: i64) ignore_index = ignore_index, "With this label of rows that do not count.";
+    with_smoothing(smoothing: f32) smoothing = smoothing, "With label smoothing.";
+    with_reduction(reduction: LossReduction) reduction = reduction, "With this result of the rows' losses.";
+    with_logsumexp() has_logsumexp = true, "With [`Role::Logsumexp`], an `f32` a row, which forward writes and backward reads in \
+        place of a pass over the row. Forward writes 0 for a row that does not count and NaN for one with a wrong label. Backward \
+        may be given that of a longer row, of which the logits are a part.";
+    with_flag() has_flag = true, "With [`Role::Flag`], a `u32` that wrong labels set to 1. No launch clears it: the caller does \
+        that after reading it at the next synchronisation.";
+    with_gradient_a_row() one_gradient = false, "With a gradient for each row's loss, backward.";
+}
+
 impl CrossEntropy {
     /// The mean of the losses of these rows, with 64-bit labels; those of -100 are ignored.
     pub fn forward(ty: Type, matrix: Matrix) -> CrossEntropy {
@@ -87,44 +102,6 @@ impl CrossEntropy {
     /// The gradients of the logits, for one gradient of that mean.
     pub fn backward(ty: Type, matrix: Matrix) -> CrossEntropy {
         CrossEntropy { is_backward: true, ..CrossEntropy::forward(ty, matrix) }
-    }
-
-    /// With labels of so many bits, 32 or 64.
-    pub fn with_label_bits(self, label_bits: u32) -> CrossEntropy {
-        CrossEntropy { label_bits, ..self }
-    }
-
-    /// With this label of rows that do not count.
-    pub fn with_ignore_index(self, ignore_index: i64) -> CrossEntropy {
-        CrossEntropy { ignore_index, ..self }
-    }
-
-    /// With label smoothing.
-    pub fn with_smoothing(self, smoothing: f32) -> CrossEntropy {
-        CrossEntropy { smoothing, ..self }
-    }
-
-    /// With this result of the rows' losses.
-    pub fn with_reduction(self, reduction: LossReduction) -> CrossEntropy {
-        CrossEntropy { reduction, ..self }
-    }
-
-    /// With [`Role::Logsumexp`], an `f32` a row, which forward writes and backward reads in place of a pass over the row. Forward writes 0
-    /// for a row that does not count and NaN for one with a wrong label. Backward may be given that of a longer row, of which the logits
-    /// are a part.
-    pub fn with_logsumexp(self) -> CrossEntropy {
-        CrossEntropy { has_logsumexp: true, ..self }
-    }
-
-    /// With [`Role::Flag`], a `u32` that wrong labels set to 1. No launch clears it: the caller does
-    /// that after reading it at the next synchronisation.
-    pub fn with_flag(self) -> CrossEntropy {
-        CrossEntropy { has_flag: true, ..self }
-    }
-
-    /// With a gradient for each row's loss, backward.
-    pub fn with_gradient_a_row(self) -> CrossEntropy {
-        CrossEntropy { one_gradient: false, ..self }
     }
 
     /// The reduction with its launches. Backward, the rows of a mean are counted on the device, from the labels.

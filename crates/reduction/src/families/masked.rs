@@ -10,6 +10,7 @@ use crate::memory::{Role, Rule};
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan, Problem};
 use crate::reduction::Reduction;
+use crate::setters::setters;
 use crate::team::{Endings, Shape};
 
 /// Causal mask: row r sees the columns up to r mod `rows` + `offset`.
@@ -52,6 +53,19 @@ pub struct Softmax {
     pub has_logsumexp: bool,
 }
 
+setters! {
+    Softmax:
+    with_log() is_log = true, "The logarithm.";
+    with_scale(scale: f32) scale = scale, "With this factor of x.";
+    with_causal(rows: u64, offset: i64) causal = Some(Causal { rows, offset }), "With a causal mask for heads of so many rows.";
+    with_lengths() has_lengths = true, "With [`Role::Lengths`], an `i32` a row: the columns that it sees, all where it is more than \
+        there are, none where it is negative.";
+    with_mask(pitch: u64) mask_pitch = Some(pitch), "With [`Role::Mask`], a matrix of `ty` that is added after scaling, forward. \
+        Backward does not take it: what it masked is known by its result.";
+    with_logsumexp() has_logsumexp = true, "With [`Role::Logsumexp`], an `f32` a row, which forward writes: −∞ for a row with \
+        nothing left. Backward does not take it.";
+}
+
 impl Softmax {
     /// Softmax of these rows.
     pub fn forward(ty: Type, matrix: Matrix) -> Softmax {
@@ -71,37 +85,6 @@ impl Softmax {
     /// The gradients of x, from those of its softmax.
     pub fn backward(ty: Type, matrix: Matrix) -> Softmax {
         Softmax { is_backward: true, ..Softmax::forward(ty, matrix) }
-    }
-
-    /// The logarithm.
-    pub fn with_log(self) -> Softmax {
-        Softmax { is_log: true, ..self }
-    }
-
-    /// With this factor of x.
-    pub fn with_scale(self, scale: f32) -> Softmax {
-        Softmax { scale, ..self }
-    }
-
-    /// With a causal mask for heads of so many rows.
-    pub fn with_causal(self, rows: u64, offset: i64) -> Softmax {
-        Softmax { causal: Some(Causal { rows, offset }), ..self }
-    }
-
-    /// With [`Role::Lengths`], an `i32` a row: the columns that it sees, all where it is more than there are, none where it is negative.
-    pub fn with_lengths(self) -> Softmax {
-        Softmax { has_lengths: true, ..self }
-    }
-
-    /// With [`Role::Mask`], a matrix of `ty` that is added after scaling, forward. Backward does not take it: what it masked is known
-    /// by its result.
-    pub fn with_mask(self, pitch: u64) -> Softmax {
-        Softmax { mask_pitch: Some(pitch), ..self }
-    }
-
-    /// With [`Role::Logsumexp`], an `f32` a row, which forward writes: −∞ for a row with nothing left. Backward does not take it.
-    pub fn with_logsumexp(self) -> Softmax {
-        Softmax { has_logsumexp: true, ..self }
     }
 
     /// The reduction with its launch.

@@ -13,6 +13,7 @@ use crate::memory::{Role, Rule};
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan};
 use crate::reduction::Reduction;
+use crate::setters::setters;
 
 /// Layer norm or RMS norm of each row of a matrix, as `torch.nn.functional.layer_norm` and `rms_norm` over the last dimension.
 ///
@@ -50,6 +51,15 @@ pub struct Norm {
     pub gradients: Option<Type>,
 }
 
+setters! {
+    Norm:
+    with_weights(ty: Type) weights = Some(ty), "With weights of this type.";
+    with_biases(ty: Type) biases = Some(ty), "With biases of this type.";
+    with_residual() has_residual = true, "With a residual, and the sum written to an operand of its own.";
+    with_saved() saves = true, "With means and reciprocal deviations saved.";
+    with_gradients(ty: Type) gradients = Some(ty), "With gradients, of this type, of the weights and biases that it has.";
+}
+
 impl Norm {
     /// Layer norm, without weights and biases.
     pub fn layer(ty: Type, matrix: Matrix, epsilon: f32) -> Norm {
@@ -60,31 +70,6 @@ impl Norm {
     /// RMS norm, without weights.
     pub fn rms(ty: Type, matrix: Matrix, epsilon: f32) -> Norm {
         Norm { is_centred: false, ..Norm::layer(ty, matrix, epsilon) }
-    }
-
-    /// With weights of this type.
-    pub fn with_weights(self, ty: Type) -> Norm {
-        Norm { weights: Some(ty), ..self }
-    }
-
-    /// With biases of this type.
-    pub fn with_biases(self, ty: Type) -> Norm {
-        Norm { biases: Some(ty), ..self }
-    }
-
-    /// With a residual, and the sum written to an operand of its own.
-    pub fn with_residual(self) -> Norm {
-        Norm { has_residual: true, ..self }
-    }
-
-    /// With means and reciprocal deviations saved.
-    pub fn with_saved(self) -> Norm {
-        Norm { saves: true, ..self }
-    }
-
-    /// With gradients, of this type, of the weights and biases that it has.
-    pub fn with_gradients(self, ty: Type) -> Norm {
-        Norm { gradients: Some(ty), ..self }
     }
 
     /// Its launch.

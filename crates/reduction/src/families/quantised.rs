@@ -8,6 +8,7 @@ use crate::layout::Matrix;
 use crate::memory::{Role, Rule};
 use crate::plan::{Arg, Plan};
 use crate::reduction::Reduction;
+use crate::setters::setters;
 
 /// Formats of 8 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,20 +51,16 @@ pub struct QuantisedNorm {
     pub has_residual: bool,
 }
 
+setters! {
+    QuantisedNorm:
+    with_weights(ty: Type) weights = Some(ty), "With weights of this type.";
+    with_residual() has_residual = true, "With a residual, and the sum written to an operand of its own.";
+}
+
 impl QuantisedNorm {
     /// RMS norm without weights.
     pub fn new(ty: Type, matrix: Matrix, epsilon: f32, code: Code) -> QuantisedNorm {
         QuantisedNorm { ty, matrix, epsilon, code, weights: None, has_residual: false }
-    }
-
-    /// With weights of this type.
-    pub fn with_weights(self, ty: Type) -> QuantisedNorm {
-        QuantisedNorm { weights: Some(ty), ..self }
-    }
-
-    /// With a residual, and the sum written to an operand of its own.
-    pub fn with_residual(self) -> QuantisedNorm {
-        QuantisedNorm { has_residual: true, ..self }
     }
 
     /// Its launch.

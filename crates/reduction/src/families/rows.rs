@@ -6,6 +6,7 @@ use crate::layout::{Axis, Layout, Matrix, Segments};
 use crate::memory::Role;
 use crate::op::Op;
 use crate::plan::{Arg, Part, Pass, Plan, Problem};
+use crate::team::{is_whole, whole_lines};
 use crate::text::grouped;
 
 /// Returns whether its kernels are compiled for this operation and type.
@@ -100,8 +101,7 @@ fn is_one_round(problem: &Problem<'_>, matrix: Matrix) -> bool {
 
 /// Lane groups for rows of this length: lanes that each have a vector or a few, rows enough on their way to hide the trip.
 pub fn groups_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
-    let per = 16 / problem.ty.bytes();
-    let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
+    let is_whole = is_whole(problem, matrix);
     let is_spread = problem.op == Op::Meanvar;
     let is_place = problem.op == Op::Argmax;
     let vectors = vectors(problem, matrix);
@@ -153,10 +153,9 @@ pub fn shape_for(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     let multiprocessors = u64::from(problem.card.multiprocessors);
     let is_spread = problem.on_demand && problem.op == Op::Meanvar;
     let is_crowded = matrix.rows >= multiprocessors * if is_spread { resident(problem) / 2 } else { resident(problem) };
-    let per = 16 / problem.ty.bytes();
-    let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
+    let is_whole = is_whole(problem, matrix);
     if matrix.cols <= SHORT
-        && !matrix.cols.is_multiple_of(per)
+        && !matrix.cols.is_multiple_of(problem.per_vector())
         && !is_one_round(problem, matrix)
         && matrix.pitch == matrix.cols
         && problem.asked.grid.is_none()
@@ -194,9 +193,8 @@ pub fn shape_for(problem: &Problem<'_>, matrix: Matrix) -> Shape {
         let grid = capped(matrix.rows.max(1));
         return Shape::Block { block, loads, grid: problem.asked.grid.unwrap_or(grid) };
     }
-    let of_line = 128 / problem.ty.bytes();
-    let length = matrix.cols.div_ceil(parts).next_multiple_of(of_line);
-    Shape::Parts { block, loads, parts: capped(matrix.cols.div_ceil(length)), length: capped(length) }
+    let (parts, length) = whole_lines(problem, matrix, parts);
+    Shape::Parts { block, loads, parts, length }
 }
 
 /// The shape for columns.
@@ -204,9 +202,8 @@ pub fn shape_for(problem: &Problem<'_>, matrix: Matrix) -> Shape {
 /// 128 bytes of a row side by side, as long as there are rows enough for the rest of the block; with fewer rows wider. Rows are
 /// shared out to blocks where the columns alone give the card too few.
 pub fn columns_for(problem: &Problem<'_>, matrix: Matrix) -> Columns {
-    let per = 16 / problem.ty.bytes();
-    let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
-    let width = if is_whole { per } else { 1 };
+    let is_whole = is_whole(problem, matrix);
+    let width = if is_whole { problem.per_vector() } else { 1 };
     let multiprocessors = u64::from(problem.card.multiprocessors);
     let tiles = |lanes: u64| matrix.cols.div_ceil(lanes * width).max(1);
     let (lanes, loads) = if problem.on_demand {

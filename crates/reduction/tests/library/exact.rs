@@ -13,7 +13,7 @@ use reduction::families::exact::{plan_for, shape_for};
 use reduction::plan::Asked;
 use reduction::{Exact, ExactSum, Layout, Op, Problem, Reduction, Role, Type};
 
-use crate::trial::{IN_ORDER, bytes, on_gpu, run};
+use crate::trial::{IN_ORDER, any_order, bytes, on_gpu, run};
 
 const OPS: [Op; 4] = [Op::Sum, Op::Mean, Op::Dot, Op::Sumsq];
 const TYPES: [Type; 4] = [Type::F32, Type::F64, Type::F16, Type::BF16];
@@ -29,9 +29,13 @@ impl Stream {
         mixed ^ mixed >> 31
     }
 
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
     pub fn shuffle<T>(&mut self, all: &mut [T]) {
         for i in (1..all.len()).rev() {
-            all.swap(i, (self.next() % (i as u64 + 1)) as usize);
+            all.swap(i, self.below(i + 1));
         }
     }
 }
@@ -50,12 +54,24 @@ pub fn finite<T: Element>(bits: u64) -> T {
     T::from_le(&bits.to_le_bytes()[..size])
 }
 
+/// These elements and their negatives, but for those of the first few.
+fn with_negatives<T: Element>(mut all: Vec<T>, few: usize) -> Vec<T> {
+    let negatives: Vec<T> = all.iter().skip(few).map(|x| T::from_f64(-x.value().to_f64())).collect();
+    all.extend(negatives);
+    all
+}
+
+/// Elements of these bits that nearly all cancel, in an order of the seed's.
+pub fn any_cancelling<T: Element>(bits: &[u64], seed: u64) -> Vec<T> {
+    let mut all = with_negatives(bits.iter().map(|&bits| finite(bits)).collect(), 1);
+    Stream(seed).shuffle(&mut all);
+    all
+}
+
 /// Random bits, of which all but a few meet their negatives, so that nearly all of any sum is cancelled.
 pub fn cancelling<T: Element>(n: usize, seed: u64) -> Vec<T> {
     let mut stream = Stream(seed);
-    let mut all: Vec<T> = (0..n / 2).map(|_| finite(stream.next())).collect();
-    let negatives: Vec<T> = all.iter().skip(3).map(|x| T::from_f64(-x.value().to_f64())).collect();
-    all.extend(negatives);
+    let mut all = with_negatives((0..n / 2).map(|_| finite(stream.next())).collect(), 3);
     while all.len() < n {
         all.push(finite(stream.next()));
     }
@@ -123,9 +139,7 @@ fn one_result<T: Element>(op: Op, n: usize) {
     for (grid, begin) in [(2, [0, 0]), (3, [1, 1]), (5, [2, 1])] {
         assert_eq!(by_grid(op, &all, grid, begin, IN_ORDER), first);
     }
-    for seed in 0..8 {
-        assert_eq!(by_grid(op, &all, 4, [0, 0], Schedule::Independent { seed: Some(seed) }), first, "seed {seed}");
-    }
+    any_order(&first, &op, |schedule| by_grid(op, &all, 4, [0, 0], schedule));
     if op != Op::Dot {
         for seed in 0..3 {
             Stream(seed).shuffle(&mut all);
@@ -216,20 +230,19 @@ pub fn any_bits() -> impl Strategy<Value = u64> {
 }
 
 fn any_patterns<T: Element>(op: Op, bits: &[u64], begin: [usize; 2], seed: u64) {
-    let mut all: Vec<T> = bits.iter().map(|&bits| finite(bits)).collect();
-    let negatives: Vec<T> = all.iter().skip(1).map(|x| T::from_f64(-x.value().to_f64())).collect();
-    all.extend(negatives);
-    Stream(seed).shuffle(&mut all);
+    let mut all: Vec<T> = any_cancelling(bits, seed);
     all.truncate(all.len() / 2 * 2);
     passes(op, &all, begin, Schedule::Independent { seed: Some(seed) });
 }
 
+/// Few cases on the simulator, and as many as the script says on a GPU.
+pub fn cases(few: u32) -> ProptestConfig {
+    let all = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    if on_gpu() { all } else { ProptestConfig { cases: few, ..all } }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: if on_gpu() { ProptestConfig::default().cases } else { 12 },
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(cases(12))]
 
     #[test]
     fn any_bits_that_cancel_are_right_bit_for_bit(

@@ -12,8 +12,8 @@ use reduction::card::H200;
 use reduction::families::exact_rows::{Shape, plan_for, shape_for};
 use reduction::{Axis, Determinism, Exact, Layout, Matrix, Op, Problem, Reduction, Role, Segments, Type};
 
-use crate::exact::{Stream, any_bits, cancelling, finite};
-use crate::trial::{IN_ORDER, bytes, on_gpu, run_all};
+use crate::exact::{any_bits, any_cancelling, cancelling, cases};
+use crate::trial::{IN_ORDER, bytes, run_all, words};
 
 const TYPES: [Type; 4] = [Type::F32, Type::F64, Type::F16, Type::BF16];
 const RANDOM: Schedule = Schedule::Independent { seed: Some(3) };
@@ -70,8 +70,7 @@ impl<T: Element> Trial<T> {
     fn left(&self, reduction: &Reduction, schedule: Schedule) -> (Vec<u8>, u32) {
         let mut others: Vec<(Role, Vec<u8>)> = Vec::new();
         if let Layout::Ragged(Segments { bits, checked, .. }) = self.layout {
-            let offset = |at: &u64| at.to_le_bytes()[..bits as usize / 8].to_vec();
-            others.push((Role::Offsets, self.offsets.iter().flat_map(offset).collect()));
+            others.push((Role::Offsets, words(bits, self.offsets.iter().copied())));
             if checked {
                 others.push((Role::Flag, vec![0; 4]));
             }
@@ -271,10 +270,7 @@ fn what_is_asked_for_is_planned_or_refused() {
 }
 
 fn any_patterns<T: Element>(bits: &[u64], rows: u64, begin: usize, seed: u64) {
-    let mut all: Vec<T> = bits.iter().map(|&bits| finite(bits)).collect();
-    let negatives: Vec<T> = all.iter().skip(1).map(|x| T::from_f64(-x.value().to_f64())).collect();
-    all.extend(negatives);
-    Stream(seed).shuffle(&mut all);
+    let mut all: Vec<T> = any_cancelling(bits, seed);
     let n = all.len() as u64 / rows * rows;
     all.truncate(n as usize);
     let matrix = Matrix::dense(rows, n / rows);
@@ -288,11 +284,7 @@ fn any_patterns<T: Element>(bits: &[u64], rows: u64, begin: usize, seed: u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: if on_gpu() { ProptestConfig::default().cases } else { 8 },
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(cases(8))]
 
     #[test]
     fn any_bits_that_cancel_are_right_bit_for_bit(

@@ -1,34 +1,15 @@
 //! Every family over awkward shapes, places and schedules.
 
-use device::Schedule;
 use reduction::card::Card;
 use reduction::families::{operators, rows};
 use reduction::{Matrix, Op, Type};
 
-use crate::trial::{Trial, can_compile};
-
-/// Operations and types of arrays.
-fn array_pairs() -> impl Iterator<Item = (Op, Type)> {
-    let pairs = operators::OPS.iter().flat_map(|&op| Type::ALL.iter().map(move |&ty| (op, ty)));
-    pairs.filter(|&(op, ty)| op.refusal(ty).is_none() && operators::is_compiled(op, ty))
-}
-
-/// Operations and types of rows with one result, for each of three layouts.
-fn row_pairs() -> impl Iterator<Item = (Op, Type)> {
-    let pairs = Op::ALL.iter().flat_map(|&op| Type::ALL.iter().map(move |&ty| (op, ty)));
-    pairs.filter(|&(op, ty)| op.refusal(ty).is_none() && rows::is_compiled(op, ty))
-}
-
-/// Operations and types of softmax and norms.
-fn element_pairs() -> impl Iterator<Item = (Op, Type)> {
-    let pairs = Op::ALL.iter().flat_map(|&op| Type::ALL.iter().map(move |&ty| (op, ty)));
-    pairs.filter(|&(op, ty)| op.has_bounds() && op.refusal(ty).is_none())
-}
+use crate::trial::{Trial, any_order, can_compile, pairs};
 
 #[test]
 fn arrays_of_every_operation_and_type_are_right() {
     let mut runs = 0;
-    for (op, ty) in array_pairs() {
+    for (op, ty) in pairs(|op, ty| operators::OPS.contains(&op) && operators::is_compiled(op, ty)) {
         // In one block, and in several that meet.
         for n in [0, 1, 31, 33, 1027, 2300 * 16 / ty.bytes() + 1] {
             let trial = Trial { begin: [n % 4, (n + 1) % 4, 0], ..Trial::array(op, ty, n) };
@@ -57,7 +38,7 @@ fn a_workspace_serves_call_after_call() {
 
 #[test]
 fn rows_columns_and_segments_are_right() {
-    for (op, ty) in row_pairs() {
+    for (op, ty) in pairs(rows::is_compiled) {
         // The last is of many blocks a row.
         let shapes = [(1, 1), (3, 31), (7, 33), (5, 1), (0, 9), (4, 0), (3, 1025), (1, 8 << 10)];
         for (rows, cols) in shapes {
@@ -74,7 +55,7 @@ fn rows_columns_and_segments_are_right() {
 
 #[test]
 fn softmax_and_norms_are_right_apart_and_in_place() {
-    for (op, ty) in element_pairs() {
+    for (op, ty) in pairs(|op, _| op.has_bounds()) {
         // Rows of a block, of a cluster and of many blocks, by their vectors.
         let of = |vectors: u64| vectors * 16 / ty.bytes() - 1;
         let shapes = [(1, 1), (5, 31), (3, 33), (0, 9), (2, of(70)), (2, of(520)), (1, of(4100))];
@@ -117,11 +98,7 @@ fn no_schedule_finds_a_fault_or_changes_a_bit() {
         Trial::rows(Op::RmsNormBackward, Type::F32, Matrix::dense(40, 300)),
     ];
     for trial in trials {
-        let first = trial.passes();
-        for seed in 0..8 {
-            let again = Trial { schedule: Schedule::Independent { seed: Some(seed) }, ..trial }.passes();
-            assert_eq!(first, again, "{trial:?}");
-        }
+        any_order(&trial.passes(), &trial, |schedule| Trial { schedule, ..trial }.passes());
     }
 }
 

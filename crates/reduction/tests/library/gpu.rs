@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, sys};
-use device::{HostOperand, HostOperands};
+use device::HostOperand;
 use reduction::{Error, FoundInRow, Layout, Matrix, Memory, Op, Operands, Reducer, Reduction, Role, Type};
 
 use crate::trial::on_gpu;
@@ -38,20 +38,8 @@ fn memory(stream: &Arc<CudaStream>, slice: &CudaSlice<u8>) -> Memory {
     Memory { address, bytes: slice.len() as u64 }
 }
 
-/// Runs a reduction; the bytes of its results and of its other operands, or what the library says of its kernels.
-pub fn run_all(
-    reduction: &Reduction,
-    operands: &HostOperands<'_>,
-    times: u32,
-) -> Result<(Vec<u8>, Vec<Vec<u8>>), Error> {
-    let bytes = reduction.result_bytes() as usize;
-    let mut left = run_any(reduction, &operands.each(&operands.results(bytes)), times)?;
-    let others = left.split_off(2);
-    left[0].truncate(bytes);
-    Ok((left.swap_remove(0), others))
-}
-
-/// The same with operands of any role, of which one may lie over another; what each holds in the end.
+/// Runs a reduction over operands of any role, of which one may lie over another; what each holds in the end, or what the library says
+/// of its kernels.
 pub fn run_any(reduction: &Reduction, operands: &[HostOperand<'_>], times: u32) -> Result<Vec<Vec<u8>>, Error> {
     let prepared = REDUCER.prepare(reduction.clone())?;
     let stream = stream();

@@ -1,15 +1,12 @@
 //! Ragged rows whose offsets the plan checks: right ones give what rows give, and wrong ones lead nowhere.
 
 use device::{HostOperands, Schedule};
-use lab::element::Element;
 use lab::input::elements;
 use lab::op::OnHost as _;
-use lab::reference::reference_of;
-use lab::verify::verify;
 use reduction::card::H200;
 use reduction::{Layout, Op, Problem, Reduction, Role, Segments, Type};
 
-use crate::trial::{IN_ORDER, bytes, run_all};
+use crate::trial::{IN_ORDER, any_order, bytes, judge, run_all, words};
 
 /// Results, and the flag.
 fn run(op: Op, values: &[f32], offsets: &[u64], bits: u32, schedule: Schedule) -> (Reduction, Vec<u8>, u32) {
@@ -17,10 +14,7 @@ fn run(op: Op, values: &[f32], offsets: &[u64], bits: u32, schedule: Schedule) -
     let segments = Segments::new(rows, elements, bits).with_checks();
     let problem = Problem::new(op, Type::F32, elements, Layout::Ragged(segments), &H200);
     let reduction = Reduction::new(&problem).expect("a plan");
-    let offsets: Vec<u8> = match bits {
-        32 => offsets.iter().flat_map(|&offset| (offset as u32).to_le_bytes()).collect(),
-        _ => offsets.iter().flat_map(|&offset| offset.to_le_bytes()).collect(),
-    };
+    let offsets = words(bits, offsets.iter().copied());
     let (input, others) = (bytes(values), [(Role::Offsets, offsets.as_slice()), (Role::Flag, &[0; 4][..])]);
     let operands = HostOperands { input: &input, others: &others, ..HostOperands::default() };
     let (left, others) = run_all(&reduction, &operands, schedule, &H200, 2).expect("no fault");
@@ -43,15 +37,9 @@ fn offsets_that_rise_give_each_row_its_own() {
             assert_eq!(flag, 0);
             for (row, result) in offsets.windows(2).zip(left.chunks_exact(op.row_bytes(Type::F32) as usize)) {
                 let part = values[row[0] as usize..row[1] as usize].to_vec();
-                let result = op.row_result(Type::F32, result).expect("a result");
-                let verdict =
-                    verify(result, &reference_of(op, &f32::array(part)), reduction.plan().rounding(), Type::F32);
-                assert!(!verdict.is_wrong(), "{op} of {row:?}: {result:?} {verdict:?}");
+                judge(op, part, op.row_result(Type::F32, result), reduction.plan().rounding(), &row);
             }
-            for seed in 0..8 {
-                let again = run(op, &values, offsets, bits, Schedule::Independent { seed: Some(seed) });
-                assert_eq!(again.1, left, "seed {seed}");
-            }
+            any_order(&left, &op, |schedule| run(op, &values, offsets, bits, schedule).1);
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Operators of the caller's own: over awkward sizes, against references of the host, and what is refused.
 
-use device::{HostOperands, Schedule};
+use device::HostOperands;
 use lab::element::Element;
 use reduction::card::H200;
 use reduction::{Error, Operator, Type};
 
-use crate::trial::{IN_ORDER, bytes, can_compile, run};
+use crate::trial::{IN_ORDER, any_order, bytes, can_compile, run};
 
 const GCD: &str = "struct Gcd {
     using In = int;
@@ -42,15 +42,18 @@ __device__ Result finish(LogSumExp, State state, unsigned int n) { return {state
 /// Sizes of one block of each number of threads, and of many that meet.
 const SIZES: [u64; 8] = [0, 1, 31, 33, 1500, 7000, 16_001, 40_003];
 
-/// Its results over these elements in each schedule, which are the same.
-fn results<T: Element>(operator: &Operator, elements: &[T], begin: usize, seeds: u64) -> Vec<u8> {
+/// Its results over these elements, in one schedule or in many, which are the same.
+fn results<T: Element>(operator: &Operator, elements: &[T], begin: usize, in_any_order: bool) -> Vec<u8> {
     let reduction = operator.reduction(elements.len() as u64, &H200).expect("a plan");
     let input = bytes(elements);
     let operands = HostOperands { input: &input, begin: [begin * T::BYTES, 0, 0], ..HostOperands::default() };
-    let once = |seed| run(&reduction, &operands, Schedule::Independent { seed }, &H200, 2);
-    let first = once(None).unwrap_or_else(|error| panic!("{}: {error}", operator.name));
-    for seed in 0..seeds {
-        assert_eq!(once(Some(seed)).expect("the same launches"), first, "{}, seed {seed}", operator.name);
+    let once = |schedule| {
+        let left = run(&reduction, &operands, schedule, &H200, 2);
+        left.unwrap_or_else(|error| panic!("{}: {error}", operator.name))
+    };
+    let first = once(IN_ORDER);
+    if in_any_order {
+        any_order(&first, &operator.name, once);
     }
     first
 }
@@ -71,8 +74,7 @@ fn whole_numbers_have_one_result() {
     for n in SIZES {
         let elements: Vec<i32> = (0..n as i32).map(|i| (i % 97 - 40) * 2310).collect();
         let expected = elements.iter().fold(0, |all, x| gcd(all, x.unsigned_abs()));
-        let seeds = if n == 40_003 { 8 } else { 0 };
-        assert_eq!(results(&operator, &elements, n as usize % 4, seeds), expected.to_le_bytes(), "{n}");
+        assert_eq!(results(&operator, &elements, n as usize % 4, n == 40_003), expected.to_le_bytes(), "{n}");
     }
 }
 
@@ -86,7 +88,7 @@ fn values_of_many_words_and_results_of_another_type_are_right() {
     (operator.result, operator.result_bytes) = ("a structure", 16);
     for n in SIZES {
         let elements: Vec<half::bf16> = (0..n).map(|i| half::bf16::from_f32((i * 37 % 1001) as f32 - 500.0)).collect();
-        let left = results(&operator, &elements, 3, if n == 7000 { 8 } else { 0 });
+        let left = results(&operator, &elements, 3, n == 7000);
         let (all, count) = left.split_at(8);
         assert_eq!(count, [&(n as u32).to_le_bytes()[..], &[0; 4]].concat(), "{n}");
         let all = f64::from_le_bytes(all.try_into().expect("eight bytes"));

@@ -4,8 +4,6 @@ use device::HostOperands;
 use lab::element::Element;
 use lab::input::random_for;
 use lab::op::OnHost as _;
-use lab::reference::reference_of;
-use lab::verify::verify;
 use lab::with_elements;
 use reduction::card::H200;
 use reduction::families::pieces::Most;
@@ -14,16 +12,10 @@ use reduction::{Arg, Axis, Error, Layout, Matrix, Op, Problem, Reduction, Role, 
 
 use crate::gpu;
 use crate::numbers::encode;
-use crate::trial::{IN_ORDER, bytes, on_gpu, run};
+use crate::trial::{IN_ORDER, bytes, judge, on_gpu, pairs, run};
 
 /// Pieces of 32 elements, and panels of 16 columns.
 const FEW: Most = Most { array: 63, along: 63, panel: 16 };
-
-/// Operations and types with kernels, as far as `has` says so.
-fn pairs(has: fn(Op, Type) -> bool) -> Vec<(Op, Type)> {
-    let all = Op::ALL.iter().flat_map(|&op| Type::ALL.iter().map(move |&ty| (op, ty)));
-    all.filter(|&(op, ty)| op.refusal(ty).is_none() && has(op, ty)).collect()
-}
 
 fn planned(op: Op, ty: Type, n: u64, layout: Layout) -> Reduction {
     let card = if on_gpu() { gpu::reducer().card() } else { &H200 };
@@ -45,10 +37,8 @@ fn passes<T: Element>(op: Op, layout: Layout, all: &[T], begin: usize, of_result
     for (at, result) in left.chunks_exact(left.len() / of_result.len()).enumerate() {
         // A count has 64 bits here.
         let result = if op == Op::Count { &result[..4] } else { result };
-        let result = op.result(T::TYPE, result).expect("a result");
         let along = of_result[at].iter().map(|&i| all[i]).collect();
-        let verdict = verify(result, &reference_of(op, &T::array(along)), reduction.plan().rounding(), T::TYPE);
-        assert!(!verdict.is_wrong(), "{op} of {} in {layout:?}, {at}: {result:?} {verdict:?}", T::TYPE);
+        judge(op, along, op.result(T::TYPE, result), reduction.plan().rounding(), &(layout, at));
     }
 }
 
@@ -56,7 +46,7 @@ fn passes<T: Element>(op: Op, layout: Layout, all: &[T], begin: usize, of_result
 fn arrays_in_pieces_are_right() {
     let pairs = pairs(|op, ty| operators::OPS.contains(&op) && operators::is_compiled(op, ty));
     let mut runs = 0;
-    for (op, ty) in pairs.into_iter().filter(|&(op, ty)| !champion::takes(op, ty)) {
+    for (op, ty) in pairs.filter(|&(op, ty)| !champion::takes(op, ty)) {
         for (n, begin) in [(64, 0), (65, 1), (1000, 3), (5000, 0)] {
             assert!(planned(op, ty, n, Layout::Array).plan().passes.len() > n as usize / 32);
             let all = (0..(n * op.arrays()) as usize).collect();
@@ -100,7 +90,7 @@ fn rows_columns_and_axes_in_pieces_are_right() {
 /// Slices of more columns than a launch counts, of few elements each.
 #[test]
 fn wide_slices_are_right() {
-    for (op, ty) in pairs(rows::is_compiled).into_iter().filter(|(op, _)| *op != Op::Argmax) {
+    for (op, ty) in pairs(rows::is_compiled).filter(|(op, _)| *op != Op::Argmax) {
         let (dims, [outer, reduced, inner]) = ([3, 7, 37], [3, 7, 37]);
         let of = |at: usize| (0..reduced).map(|i| (at / inner * reduced + i) * inner + at % inner).collect();
         let all: Vec<Vec<usize>> = (0..outer * inner).map(of).collect();

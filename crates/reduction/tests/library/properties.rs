@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use reduction::card::{Card, H200};
 use reduction::{Layout, Matrix, Op, Problem, Reduction, Type};
 
-use crate::trial::{Trial, on_gpu};
+use crate::exact::cases;
+use crate::trial::Trial;
 
 fn op() -> impl Strategy<Value = Op> {
     prop::sample::select(Op::ALL)
@@ -16,11 +17,6 @@ fn ty() -> impl Strategy<Value = Type> {
 
 fn any_card() -> impl Strategy<Value = &'static Card> {
     prop::sample::select(Card::named().map(|(_, card)| card).collect::<Vec<_>>())
-}
-
-/// Cases of a property that runs: few on the simulator, and as many as the script says on a GPU.
-fn cases() -> u32 {
-    if on_gpu() { ProptestConfig::default().cases } else { 12 }
 }
 
 /// A number of any magnitude up to 2^33.
@@ -57,7 +53,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(cases()))]
+    #![proptest_config(cases(12))]
 
     #[test]
     fn any_layout_is_right(

@@ -1,13 +1,14 @@
 //! All-reduce over the GPUs of this machine, where there are several. On the simulator `device`'s tests run the same kernels by the same
 //! launches.
 
-use std::fmt::Debug;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use half::bf16;
-use reduction::{Element, Error, Exact, Op, Ranks, Reducer, Role, Route, Type};
+use lab::element::Element;
+use reduction::{Error, Exact, Op, Ranks, Reducer, Role, Route, Type};
 
+use crate::exact::Stream;
 use crate::trial::on_gpu;
 
 /// Longest arrays that are drawn.
@@ -26,69 +27,26 @@ fn streams() -> Option<Vec<Arc<CudaStream>>> {
     Some((0..count as usize).map(stream).collect())
 }
 
-trait Number: Element + PartialEq + Debug {
-    fn of(x: f32) -> Self;
-    fn to(self) -> f32;
-    fn bits(self) -> u32;
+/// An element of any size and sign; now and then a NaN.
+fn element<T: Element>(draw: &mut Stream) -> T {
+    let bits = draw.next();
+    let scale = [1.0, 1e-4, 3e3, f32::NAN][if bits.is_multiple_of(4096) { 3 } else { (bits >> 20) as usize % 3 }];
+    T::from_f64((((bits >> 32) as f32 / 4_294_967_296.0 - 0.5) * scale).into())
 }
 
-impl Number for f32 {
-    fn of(x: f32) -> f32 {
-        x
-    }
-    fn to(self) -> f32 {
-        self
-    }
-    fn bits(self) -> u32 {
-        self.to_bits()
-    }
-}
-
-impl Number for bf16 {
-    fn of(x: f32) -> bf16 {
-        bf16::from_f32(x)
-    }
-    fn to(self) -> f32 {
-        self.to_f32()
-    }
-    fn bits(self) -> u32 {
-        self.to_bits().into()
-    }
-}
-
-/// Random numbers from a seed (splitmix64).
-struct Draw(u64);
-
-impl Draw {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ bits >> 31
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-
-    /// An element of any size and sign; now and then a NaN.
-    fn element<T: Number>(&mut self) -> T {
-        let bits = self.next();
-        let scale = [1.0, 1e-4, 3e3, f32::NAN][if bits.is_multiple_of(4096) { 3 } else { (bits >> 20) as usize % 3 }];
-        T::of(((bits >> 32) as f32 / 4_294_967_296.0 - 0.5) * scale)
-    }
+fn to_f32<T: Element>(element: T) -> f32 {
+    element.value().to_f64() as f32
 }
 
 /// Element by element in the order of ranks, rounded once.
-fn expected<T: Number>(op: Op, arrays: &[Vec<T>]) -> Vec<T> {
+fn expected<T: Element>(op: Op, arrays: &[Vec<T>]) -> Vec<T> {
     let combine = |a: f32, b: f32| match op {
         Op::Sum => a + b,
         _ if a.is_nan() || b.is_nan() => f32::NAN,
         _ => a.max(b),
     };
-    let of = |i: usize| T::of(arrays.iter().map(|array: &Vec<T>| array[i].to()).reduce(combine).expect("a rank"));
-    (0..arrays[0].len()).map(of).collect()
+    let of = |i: usize| arrays.iter().map(|array: &Vec<T>| to_f32(array[i])).reduce(combine).expect("a rank");
+    (0..arrays[0].len()).map(|i| T::from_f64(of(i).into())).collect()
 }
 
 /// Ranks of one operation and type, with what holds them back.
@@ -100,7 +58,7 @@ struct Trial<'a> {
 
 impl Trial<'_> {
     /// One call of a random length, route, place and order of start.
-    fn call<T: Number>(&mut self, draw: &mut Draw) {
+    fn call<T: Element + reduction::Element>(&mut self, draw: &mut Stream) {
         let most = 1 << (1 + draw.below(17));
         let n = draw.below(most).min(MOST);
         let route = Route::ALL.get(draw.below(Route::ALL.len() + 1)).copied();
@@ -111,9 +69,9 @@ impl Trial<'_> {
             begin..begin + n
         };
         let op = self.ranks.group().op();
-        let values: Vec<Vec<T>> = self.streams.iter().map(|_| (0..n).map(|_| draw.element()).collect()).collect();
+        let values: Vec<Vec<T>> = self.streams.iter().map(|_| (0..n).map(|_| element(draw)).collect()).collect();
         let upload = |(rank, stream): (usize, &Arc<CudaStream>)| {
-            let around = vec![T::of(7.0); 4];
+            let around = vec![T::from_f64(7.0); 4];
             let all = [&around[..range(rank).start], &values[rank], &around].concat();
             stream.clone_htod(&all).expect("memory")
         };
@@ -136,15 +94,15 @@ impl Trial<'_> {
         };
         done.expect("operands that are right");
         let expected = expected(op, &values);
-        let what =
-            format!("{op} of {n} {} by {route:?} from {begin} on, {step} more a rank, in place {in_place}", T::NAME);
+        let ty = self.ranks.group().ty();
+        let what = format!("{op} of {n} {ty} by {route:?} from {begin} on, {step} more a rank, in place {in_place}");
         for (rank, stream) in self.streams.iter().enumerate() {
             let left = stream.clone_dtoh(&if in_place { &inputs } else { &apart }[rank]).expect("a copy");
-            let is_right = |(a, b): (&T, &T)| a.bits() == b.bits() || a.to().is_nan() && b.to().is_nan();
+            let is_right = |(a, b): (&T, &T)| a.le() == b.le() || to_f32(*a).is_nan() && to_f32(*b).is_nan();
             let right = left[range(rank)].iter().zip(&expected).all(is_right);
             assert!(right, "{what}: rank {rank} has another result");
             let mut around = left[..range(rank).start].iter().chain(&left[range(rank).end..]);
-            assert!(around.all(|x| x.to() == 7.0), "{what}: rank {rank} wrote beside its results");
+            assert!(around.all(|&x| to_f32(x) == 7.0), "{what}: rank {rank} wrote beside its results");
         }
     }
 }
@@ -161,7 +119,7 @@ fn any_array_by_any_route() {
     };
     let mut floats = [Op::Sum, Op::Maximum].map(|op| trial(op, Type::F32));
     let mut halves = [Op::Sum, Op::Maximum].map(|op| trial(op, Type::BF16));
-    let mut draw = Draw(14);
+    let mut draw = Stream(14);
     for call in 0..calls as usize {
         match call % 4 {
             at @ (0 | 1) => floats[at].call::<f32>(&mut draw),
@@ -207,7 +165,7 @@ fn graphs_are_replayed() {
 #[test]
 fn exact_parts_on_several_gpus() -> Result<(), Box<dyn std::error::Error>> {
     let Some(streams) = streams() else { return Ok(()) };
-    let mut draw = Draw(2);
+    let mut draw = Stream(2);
     let finite = |bits: u64| Some(f32::from_bits(bits as u32)).filter(|x| x.is_finite() && x.abs() < 1e30);
     let values: Vec<f32> = (0..1_000_003).map(|_| finite(draw.next()).unwrap_or(1.0)).collect();
     let words = |values: &[f32], rank: usize| -> Result<(Exact, Vec<u32>), Box<dyn std::error::Error>> {
@@ -247,7 +205,7 @@ fn members_call_from_threads_of_their_own() {
         for (mut member, stream) in ranks.members().into_iter().zip(streams) {
             scope.spawn(move || {
                 let rank = member.rank();
-                let mut draw = Draw(9);
+                let mut draw = Stream(9);
                 for call in 0..200 {
                     let (n, route) = (draw.below(5001), Route::ALL.get(draw.below(6)).copied());
                     let n = if call == 100 { n + rank } else { n };

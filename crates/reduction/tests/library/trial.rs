@@ -1,5 +1,7 @@
 //! A run of a reduction on the simulator, judged.
 
+use std::fmt::Debug;
+
 use crate::gpu;
 use device::{Checks, Choice, Device, HostOperand, HostOperands, Reductions, Report, Schedule, SimOptions};
 use lab::element::Element;
@@ -8,7 +10,8 @@ use lab::op::OnHost as _;
 use lab::reference::reference_of;
 use lab::session::built_root;
 use lab::verify::{self, Bounded, Results};
-use lab::{Array, Layout, Offsets, Targets, Value, with_elements};
+use lab::{Layout, Offsets, Targets, Value, with_elements};
+use reduction::bound::Rounding;
 use reduction::card::H200;
 use reduction::{Card, Matrix, Op, Problem, Reduction, Role, Type};
 
@@ -139,21 +142,12 @@ impl Trial {
             others.push((Role::Other, bytes(second)));
         }
         if let Layout::Ragged(offsets) = self.layout {
-            let narrow = |offset: u64| (offset as u32).to_le_bytes().to_vec();
-            let wide = |offset: u64| offset.to_le_bytes().to_vec();
-            others.push((
-                Role::Offsets,
-                offsets.all().flat_map(|at| if offsets.bits == 32 { narrow(at) } else { wide(at) }).collect(),
-            ));
+            others.push((Role::Offsets, words(offsets.bits, offsets.all())));
         }
         let targets = Targets::default();
         if self.op.has_labels() {
-            let narrow = |row| (targets.label(row, cols) as i32).to_le_bytes().to_vec();
-            let wide = |row| targets.label(row, cols).to_le_bytes().to_vec();
-            others.push((
-                Role::Labels,
-                (0..rows).flat_map(|row| if self.targets.0 == 32 { narrow(row) } else { wide(row) }).collect(),
-            ));
+            let labels = (0..rows).map(|row| targets.label(row, cols) as u64);
+            others.push((Role::Labels, words(self.targets.0, labels)));
         }
         if self.op.has_gradients() {
             let count = if self.targets.1 { 1 } else { rows };
@@ -183,11 +177,7 @@ impl Trial {
             rows.map(|row| op.row_result(self.ty, row).expect("a result")).collect()
         };
         if self.layout == Layout::Array {
-            let result = op.result(self.ty, left).expect("a result");
-            let all: Array = T::array([first, second].concat());
-            let verdict = verify::verify(result, &reference_of(op, &all), rounding, self.ty);
-            assert!(!verdict.is_wrong(), "{self:?}: {result:?} {verdict:?}");
-            return;
+            return judge(op, [first, second].concat(), op.result(self.ty, left), rounding, self);
         }
         let worst = match (op.has_bounds(), self.layout) {
             (true, Layout::Rows(matrix)) => {
@@ -200,6 +190,32 @@ impl Trial {
             _ => verify::worst(&self.layout, op, first, &of_rows(left), rounding),
         };
         assert!(worst.is_none_or(|worst| !worst.verdict.is_wrong()), "{self:?}: {worst:?}");
+    }
+}
+
+/// Judges a result of these elements by the reference for them.
+///
+/// # Panics
+/// If there is none, or it is wrong.
+pub fn judge<T: Element>(op: Op, elements: Vec<T>, result: Option<Value>, rounding: Rounding, what: &dyn Debug) {
+    let result = result.expect("a result");
+    let verdict = verify::verify(result, &reference_of(op, &T::array(elements)), rounding, T::TYPE);
+    assert!(!verdict.is_wrong(), "{op} of {}, {what:?}: {result:?} {verdict:?}", T::TYPE);
+}
+
+/// Operations and types with kernels, as far as `has` says so.
+pub fn pairs(has: fn(Op, Type) -> bool) -> impl Iterator<Item = (Op, Type)> {
+    let all = Op::ALL.iter().flat_map(|&op| Type::ALL.iter().map(move |&ty| (op, ty)));
+    all.filter(move |&(op, ty)| op.refusal(ty).is_none() && has(op, ty))
+}
+
+/// Runs under eight schedules more, each of which leaves what the first one has left.
+///
+/// # Panics
+/// If one does not.
+pub fn any_order<L: PartialEq>(first: &L, what: &dyn Debug, run: impl Fn(Schedule) -> L) {
+    for seed in 0..8 {
+        assert!(run(Schedule::Independent { seed: Some(seed) }) == *first, "{what:?}: other bits under seed {seed}");
     }
 }
 
@@ -225,13 +241,7 @@ pub fn run_all(
     card: &'static Card,
     times: u32,
 ) -> Result<(Vec<u8>, Vec<Vec<u8>>), String> {
-    if on_gpu() {
-        return gpu::run_all(reduction, operands, times).map_err(|error| error.to_string());
-    }
-    simulated(reduction, schedule, card, |kernels| {
-        let (out, others, reports) = kernels.run_all(reduction, operands, times)?;
-        Ok(((out, others), reports))
-    })
+    operands.over(reduction, |all| run_any(reduction, all, schedule, card, times))
 }
 
 /// Likewise, with operands of any role, of which one may lie over another; what each holds in the end.
@@ -240,11 +250,12 @@ pub fn run_any(
     operands: &[HostOperand<'_>],
     schedule: Schedule,
     card: &'static Card,
+    times: u32,
 ) -> Result<Vec<Vec<u8>>, String> {
     if on_gpu() {
-        return gpu::run_any(reduction, operands, 1).map_err(|error| error.to_string());
+        return gpu::run_any(reduction, operands, times).map_err(|error| error.to_string());
     }
-    simulated(reduction, schedule, card, |kernels| kernels.run_any(reduction, operands, 1))
+    simulated(reduction, schedule, card, |kernels| kernels.run_any(reduction, operands, times))
 }
 
 /// What a run on the simulator leaves, as if it were this card, or what the library said.
@@ -278,6 +289,11 @@ pub fn can_compile() -> bool {
 /// Returns whether the suite runs on a GPU, as scripts/gpu_library.sh has it, and not on the simulator.
 pub fn on_gpu() -> bool {
     std::env::var_os("REDUCTION_ON_GPU").is_some()
+}
+
+/// Offsets or labels of so many bits, as the device has them.
+pub fn words(bits: u32, all: impl Iterator<Item = u64>) -> Vec<u8> {
+    all.flat_map(|word| word.to_le_bytes().into_iter().take(bits as usize / 8)).collect()
 }
 
 /// Their bytes, little-endian as on the device.
