@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
-use regex::{NoExpand, Regex};
+use regex::NoExpand;
 use rquickjs::{CatchResultExt, Context, Runtime};
 
 use course::workspace;
@@ -113,6 +113,8 @@ pub fn same_places(place: &str, sentence: &str, said: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use regex::Regex;
+
     use super::*;
 
     #[test]
