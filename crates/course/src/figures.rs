@@ -119,7 +119,7 @@ fn entries_of_champion(chapter: &Chapter) -> Result<Vec<Entry<'_>>> {
     Ok(entries(chapter).into_iter().filter(|entry| entry.variant.name.starts_with("single_pass")).collect())
 }
 
-/// One way to launch a variant: every pass, and the arrays that it needs.
+/// One way to launch a variant: every pass, and the arrays that it needs, of which no record, or [`lab::Case`], tells.
 pub struct Case {
     /// Elements.
     pub n: u64,

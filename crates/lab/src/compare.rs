@@ -50,8 +50,8 @@ fn simulated(runs: &[Run], root: &Path, slug: &str, variant: &str, ty: Type) -> 
     };
     let mut lanes = vec![per_cent(counts::share(of_case("thread_inst_executed"), of_case("inst_executed")))];
     lanes.extend(runs.iter().map(|run| run.counters.map_or(String::new(), |c| per_cent(c.lane_efficiency()))));
-    let launches = std::iter::once(case.launches).chain(runs.iter().map(|run| run.plan.passes.len() as u64));
-    let launches = launches.map(grouped).collect();
+    let ours = runs.iter().map(|run| run.plan.passes.len() as u64);
+    let launches = std::iter::once(case.launches.unwrap_or(0)).chain(ours).map(grouped).collect();
     let table = Table {
         headers: std::iter::once(variant.to_owned())
             .chain(runs.iter().map(|run| run.variant.name.to_owned()))
@@ -83,10 +83,7 @@ fn measured(session: &Session<'_>, runs: &[Run], root: &Path, slug: &str, varian
     }
     let mut out = format!("against {slug}'s {variant}, measured on an {} on {}\n", record.device, day(&record.date));
     for run in runs {
-        let then = record
-            .cases
-            .iter()
-            .find(|case| (case.variant.as_str(), case.ty.as_str(), case.n) == (variant, run.ty.name(), run.n));
+        let then = record.case(variant, run.ty.name(), run.n);
         let (Some(then), Some(now)) = (then.and_then(|case| case.cold_us), run.time_us()) else { continue };
         out.push_str(&format!(
             "  {:<20} {} µs, was {} µs: {:.2} times as fast\n",

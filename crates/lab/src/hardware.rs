@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use device::card::H200;
 use serde::{Deserialize, Serialize};
 
+use crate::case::{Case, has_case};
 use crate::element::{Array, Element, Type, Value};
 use crate::error::Result;
 use crate::input::{SEED, random_for};
@@ -74,36 +75,9 @@ pub struct GpuRecord {
 pub struct GpuCase {
     /// The kernel.
     pub variant: String,
-    /// Type of the elements.
-    #[serde(rename = "type")]
-    pub ty: String,
-    /// Elements.
-    pub n: u64,
-    /// Operation, if not a sum.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub op: Option<String>,
-    /// Threads a block.
-    pub block: u32,
-    /// Blocks of the widest launch, where a plan chooses them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grid: Option<u32>,
-    /// The number that the variant was tuned by, if it was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub factor: Option<u32>,
-    /// Rows and their elements, where a record asks for them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rows: Option<u64>,
-    /// Elements of a row.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cols: Option<u64>,
-    /// Launches.
-    pub launches: u64,
-    /// The kernels that were launched.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub kernels: Vec<String>,
-    /// True if one of them has changed since.
-    #[serde(skip)]
-    pub is_stale: bool,
+    /// Problem and launches: an operation that is not a sum, and a grid that the plan chose.
+    #[serde(flatten)]
+    pub case: Case,
     /// Row or column of the worst result, if there are several; it is the one below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<u64>,
@@ -122,9 +96,6 @@ pub struct GpuCase {
     /// Cold median.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold_us: Option<f64>,
-    /// Fastest and slowest cold replay.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cold_range_us: Option<[f64; 2]>,
     /// Warm median.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_us: Option<f64>,
@@ -133,12 +104,14 @@ pub struct GpuCase {
     pub gb_per_s: Option<f64>,
 }
 
+has_case!(GpuCase);
+
 impl GpuCase {
     /// Returns the options that make the same launches anywhere. Without elements there is none, and no grid to ask for.
     fn options(&self, variant: &Variant) -> LaunchOptions {
-        let op = self.op.as_deref().and_then(Op::from_name).unwrap_or_default();
+        let op = Op::from_name(self.op()).unwrap_or_default();
         // A variant that chooses its grid may choose its block too.
-        let block = Some(self.block).filter(|_| !variant.chooses_grid);
+        let block = self.block.filter(|_| !variant.chooses_grid);
         let grid = self.grid.filter(|&grid| grid > 0);
         let rows = self.rows.zip(self.cols).map(|(rows, cols)| Rows::Matrix(Matrix::dense(rows, cols)));
         LaunchOptions { op, block, grid, factor: self.factor, rows, ..LaunchOptions::default() }
@@ -170,7 +143,7 @@ impl GpuCase {
         let problem = Problem::new(run.variant, run.ty, self.n, options).on(&card, true);
         let rounds = run.ty.is_float() && run.options.op.rounds();
         let Ok(plan) = Planned::new(&problem) else { return false };
-        let is_the_gpus = self.grid == Some(plan.grid()) && plan.passes[0].block() == self.block;
+        let is_the_gpus = self.grid == Some(plan.grid()) && Some(plan.passes[0].block()) == self.block;
         chapter.on_demand && rounds && is_the_gpus && plan.passes[0].kernel != run.plan.passes[0].kernel
     }
 }
@@ -290,18 +263,13 @@ fn asked(variant: &Variant) -> Vec<(LaunchOptions, u64)> {
 
 fn case(session: &Session<'_>, job: Job<'_>) -> Result<GpuCase> {
     let run = session.run(job)?;
+    let LaunchOptions { op, factor, rows, .. } = run.options;
+    let op = (op != Op::Sum).then(|| op.name().to_owned());
+    let grid = run.variant.chooses_grid.then(|| run.plan.grid());
+    let (rows, cols) = rows.and_then(|_| run.layout.size()).unzip();
     Ok(GpuCase {
         variant: run.variant.name.to_owned(),
-        ty: run.ty.name().to_owned(),
-        n: run.n,
-        op: (run.options.op != Op::Sum).then(|| run.options.op.name().to_owned()),
-        block: run.block,
-        grid: run.variant.chooses_grid.then(|| run.plan.grid()),
-        factor: run.options.factor,
-        rows: run.options.rows.and_then(|_| Some(run.layout.size()?.0)),
-        cols: run.options.rows.and_then(|_| Some(run.layout.size()?.1)),
-        launches: run.plan.passes.len() as u64,
-        kernels: run.plan.kernels(),
+        case: Case { op, rows, cols, grid, factor, kernels: run.plan.kernels(), ..Case::of(&run) },
         row: run.row,
         col: run.col,
         all_sha256: run.all_sha256.clone(),
@@ -329,7 +297,8 @@ pub fn commit(root: &Path) -> Option<String> {
 pub fn load(root: &Path, slug: &str, name: &str) -> Result<Option<GpuRecord>> {
     let mut record: Option<GpuRecord> = load_json(&path(root, slug, name))?;
     if let Some(record) = &mut record {
-        record.mark_stale(&kernels::today(root)?);
+        let now = kernels::today(root)?;
+        record.cases.iter_mut().for_each(|case| case.mark_stale(&record.kernels, &now));
     }
     Ok(record)
 }
@@ -350,11 +319,9 @@ pub fn load_timed(root: &Path, slug: &str, name: &str) -> Result<Option<GpuRecor
 }
 
 impl GpuRecord {
-    /// Marks the cases whose kernels have changed.
-    fn mark_stale(&mut self, now: &Hashes) {
-        for case in &mut self.cases {
-            case.is_stale = !kernels::changed(&case.kernels, &self.kernels, now).is_empty();
-        }
+    /// The first case of this variant and type with `n` elements.
+    pub fn case(&self, variant: &str, ty: &str, n: u64) -> Option<&GpuCase> {
+        self.cases.iter().find(|case| (case.variant.as_str(), case.ty.as_str(), case.n) == (variant, ty, n))
     }
 
     /// Why some of it is of other kernels than today's, if it is. Points of a sweep are of all kernels that the record has.
@@ -383,7 +350,6 @@ impl GpuRecord {
             let plain = measured.plain(&case.variant, ty, case.n);
             case.is_stale |= plain.is_some_and(|plain| plain.is_stale);
             case.cold_us = plain.and_then(|plain| plain.cold_us);
-            case.cold_range_us = plain.and_then(|plain| plain.range_us);
             case.gb_per_s = plain.and_then(|plain| plain.gb_per_s());
             case.warm_us = measured.us_in(Contest::Warm, &case.variant, ty, case.n);
         }

@@ -6,6 +6,7 @@
 //! ```
 
 pub mod addition;
+pub mod case;
 pub mod chapter;
 pub mod chart;
 pub mod cli;
@@ -51,6 +52,7 @@ pub mod variant;
 pub mod verdict;
 pub mod verify;
 
+pub use case::Case;
 pub use chapter::{Chapter, Mistake, Note};
 pub use curve::Sweep;
 pub use device::{Card, Code, KernelSource};

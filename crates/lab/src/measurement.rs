@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::case::{Case, has_case};
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::kernels::{self, Hashes};
@@ -251,19 +252,9 @@ pub struct MeasuredCase {
     pub contest: Contest,
     /// [`ENTRANT`], a variant, one of [`ABLATIONS`], or a library.
     pub entrant: String,
-    /// `sum`
-    pub op: String,
-    /// Type of the elements.
-    #[serde(rename = "type")]
-    pub ty: String,
-    /// Elements.
-    pub n: u64,
-    /// Rows of a matrix; none of a whole array.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rows: Option<u64>,
-    /// Its columns; of ragged rows the mean, rounded down.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cols: Option<u64>,
+    /// Problem and launches, with every operation by its name; no kernels of a library.
+    #[serde(flatten)]
+    pub case: Case,
     /// Part of a matrix that gets a value: [`COLUMN`], or none for a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per: Option<String>,
@@ -273,27 +264,9 @@ pub struct MeasuredCase {
     /// Elements by which the input begins after an aligned address.
     #[serde(default)]
     pub offset: u64,
-    /// Threads a block.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub block: Option<u32>,
-    /// Blocks of the widest launch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grid: Option<u32>,
-    /// The number that the variant is tuned by, where it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub factor: Option<u32>,
-    /// Launches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub launches: Option<u64>,
     /// Commit of its kernels, where it is of an earlier run than the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// Our kernels that were launched; none of a library's.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub kernels: Vec<String>,
-    /// True if one of them has changed since.
-    #[serde(skip)]
-    pub is_stale: bool,
     /// Varied option of a sweep: `block`, `grid` or `factor`. `None` where the variant chose for itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub swept: Option<String>,
@@ -332,6 +305,8 @@ fn seven_digits_each<S: Serializer>(values: &Option<[f64; 2]>, to: S) -> std::re
     values.map(|values| values.map(rounded)).serialize(to)
 }
 
+has_case!(MeasuredCase);
+
 impl MeasuredCase {
     /// The variant, or the library: [`CHAMPION`] for [`ENTRANT`].
     pub fn name(&self) -> &str {
@@ -347,7 +322,7 @@ impl MeasuredCase {
     /// Bytes that have to be read and to be written: of rows the input, offsets, labels and gradients, and the results; of an
     /// array the input.
     pub fn read_and_written_bytes(&self) -> (u64, u64) {
-        let (Some(ty), Some(op)) = (Type::from_name(&self.ty), Op::from_name(&self.op)) else { return (0, 0) };
+        let (Some(ty), Some(op)) = (Type::from_name(&self.ty), Op::from_name(self.op())) else { return (0, 0) };
         let input = self.input_bytes() * op.arrays();
         let (Some(rows), Some(cols)) = (self.rows, self.cols) else { return (input, 0) };
         if op.is_per_element() {
@@ -431,7 +406,8 @@ pub fn load(root: &Path, name: &str) -> Result<Option<Measurement>> {
         return Ok(None);
     }
     let mut record = read(&path)?;
-    record.mark_stale(&kernels::today(root)?);
+    let now = kernels::today(root)?;
+    record.cases.iter_mut().for_each(|case| case.mark_stale(&record.kernels, &now));
     Ok(Some(record))
 }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::Chapter;
+use crate::case::{Case, has_case};
 use crate::counts::fields;
 use crate::element::Type;
 use crate::error::{Error, Result};
@@ -54,15 +55,9 @@ pub struct SimRecord {
 pub struct SimCase {
     /// The kernel.
     pub variant: String,
-    /// Type of the elements.
-    #[serde(rename = "type")]
-    pub ty: String,
-    /// Elements.
-    pub n: u64,
-    /// Threads a block.
-    pub block: u32,
-    /// Launches.
-    pub launches: u64,
+    /// Problem and launches.
+    #[serde(flatten)]
+    pub case: Case,
     /// Bits of the result.
     pub result: String,
     /// True if it is within its bound.
@@ -72,6 +67,8 @@ pub struct SimCase {
     /// Raw counts, all launches together.
     pub counters: BTreeMap<String, u64>,
 }
+
+has_case!(SimCase);
 
 impl SimRecord {
     /// The case of this variant and type with `n` elements.
@@ -87,10 +84,7 @@ impl SimCase {
         faults.dedup();
         SimCase {
             variant: run.variant.name.to_owned(),
-            ty: run.ty.name().to_owned(),
-            n: run.n,
-            block: run.block,
-            launches: run.plan.passes.len() as u64,
+            case: Case::of(run),
             result: run.result.bits(),
             right: run.verdict.right,
             faults,
@@ -244,7 +238,8 @@ fn differences(committed: &SimRecord, now: &SimRecord) -> Vec<String> {
     for (then, now) in committed.cases.iter().zip(&now.cases) {
         let case = format!("{} {} n={}", now.variant, now.ty, now.n);
         let head = |c: &SimCase| {
-            format!("{} {} {} {} {} {} {:?}", c.variant, c.n, c.block, c.launches, c.result, c.right, c.faults)
+            let (block, launches) = (c.block.unwrap_or(0), c.launches.unwrap_or(0));
+            format!("{} {} {block} {launches} {} {} {:?}", c.variant, c.n, c.result, c.right, c.faults)
         };
         compare(case.clone(), head(then), head(now));
         for (name, count) in &now.counters {

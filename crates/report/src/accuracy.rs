@@ -31,9 +31,7 @@ struct Cases<'r>(&'r Measurement);
 impl<'r> Cases<'r> {
     fn all(&self, op: Op, ty: Type) -> impl Iterator<Item = &'r MeasuredCase> {
         let is_of = move |case: &&MeasuredCase| {
-            (case.op.as_str(), case.ty.as_str()) == (op.name(), ty.name())
-                && case.is_plain_in(Contest::Alone)
-                && case.ok
+            (case.op(), case.ty.as_str()) == (op.name(), ty.name()) && case.is_plain_in(Contest::Alone) && case.ok
         };
         self.0.cases.iter().filter(is_of)
     }

@@ -56,7 +56,7 @@ struct Scalar {
     us: f64,
 }
 
-/// One size by one entrant.
+/// One size by one entrant. Not a [`lab::Case`]: sizes are in bytes, and several devices share the work.
 #[derive(Debug, Deserialize)]
 struct Case {
     entrant: String,

@@ -62,7 +62,7 @@ struct HostCall {
     beside_us: f64,
 }
 
-/// One shape by one entrant.
+/// One shape by one entrant. Not a [`lab::Case`]: it always has rows, an array is one of them, and `n` is nowhere.
 #[derive(Debug, Deserialize)]
 struct Case {
     entrant: String,

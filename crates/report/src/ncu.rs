@@ -45,7 +45,7 @@ pub struct NcuRecord {
     pub stale: Option<String>,
 }
 
-/// One profiled launch.
+/// One profiled launch. Not a [`lab::Case`], which has all launches of a plan, and grids of one dimension.
 #[derive(Debug, Clone, Deserialize)]
 pub struct NcuCase {
     /// `unroll_shuffle_i32`

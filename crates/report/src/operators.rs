@@ -46,7 +46,7 @@ fn points<'r>(table: &ContestTable, record: &'r Measurement) -> Vec<Point<'r>> {
     for case in &record.cases {
         let is_of_chapter = case.chapter.as_deref() == Some(&table.chapter);
         if is_of_chapter && case.is_plain_in(Contest::Alone) && case.ok && case.cold_us.is_some() {
-            cases.entry((&case.op, &case.ty, case.n)).or_default().push(case);
+            cases.entry((case.op(), &case.ty, case.n)).or_default().push(case);
         }
     }
     fn point<'r>(((op, ty, n), cases): ((&str, &str, u64), Vec<&'r MeasuredCase>)) -> Option<Point<'r>> {
@@ -146,7 +146,7 @@ fn summary(record: &Measurement, points: &[Point<'_>]) -> String {
     };
     let below = compared.iter().filter(|&&(_, ratio)| ratio < 1.0).count();
     let of_points = |case: &&MeasuredCase| {
-        let is_at = |point: &Point<'_>| (point.op.name(), point.ty.name(), point.n) == (&case.op, &case.ty, case.n);
+        let is_at = |point: &Point<'_>| (point.op.name(), point.ty.name(), point.n) == (case.op(), &case.ty, case.n);
         points.iter().any(is_at)
     };
     let is_compiled = |case: &&MeasuredCase| case.ok && case.entrant == TORCH_COMPILED;
@@ -167,7 +167,7 @@ fn summary(record: &Measurement, points: &[Point<'_>]) -> String {
         },
     );
     let cases = record.cases.iter().filter(|case| !case.ok).filter(of_points);
-    let things = cases.map(|case| format!("`{}` of `{}` by {}", case.op, case.ty, called(&case.entrant)));
+    let things = cases.map(|case| format!("`{}` of `{}` by {}", case.op(), case.ty, called(&case.entrant)));
     out + &wrong("Wrong at some size, and left out there", things)
 }
 

@@ -209,10 +209,8 @@ fn gpu_table(record: &GpuRecord, stale: Option<String>) -> String {
     for first in record.cases.iter().filter(|case| case.cold_us.is_some() && case.ty == types[0]) {
         out.push_str(&format!("| {} | `{}` |", grouped(first.n), first.variant));
         for ty in &types {
-            let same =
-                |case: &&hardware::GpuCase| (&case.variant, case.n, case.ty.as_str()) == (&first.variant, first.n, *ty);
             let cell = |value: Option<f64>| value.map_or("-".to_owned(), three_digits);
-            let case = record.cases.iter().find(same);
+            let case = record.case(&first.variant, ty, first.n);
             out.push_str(&format!(
                 " {} | {} |",
                 cell(case.and_then(|c| c.cold_us)),

@@ -80,7 +80,7 @@ impl Point<'_> {
     /// The shape, with what is computed.
     fn named(&self) -> String {
         let per = if self.part == Part::Columns { " of columns" } else { "" };
-        format!("`{}`{per} of `{}`, {}", self.ours.op, self.ty, self.shape())
+        format!("`{}`{per} of `{}`, {}", self.ours.op(), self.ty, self.shape())
     }
 }
 
@@ -100,7 +100,7 @@ fn is_of_contest(table: &ContestTable, case: &MeasuredCase) -> bool {
 /// Returns whether two entrants had the same to do.
 fn is_same(a: &MeasuredCase, b: &MeasuredCase) -> bool {
     let of_matrix = |case: &MeasuredCase| (case.rows, case.cols, case.per.clone(), case.offsets.clone());
-    (&a.op, &a.ty) == (&b.op, &b.ty) && of_matrix(a) == of_matrix(b)
+    (a.op(), &a.ty) == (b.op(), &b.ty) && of_matrix(a) == of_matrix(b)
 }
 
 /// The points in the order of the tables: types, then as they were measured.
@@ -124,8 +124,8 @@ fn point<'r>(table: &ContestTable, timed: &[&'r MeasuredCase], ours: &'r Measure
     let part = match (&ours.offsets, &ours.per) {
         (Some(_), _) => Part::Ragged,
         (None, Some(_)) => Part::Columns,
-        (None, None) if table.drawn.contains(&(rows, cols)) => Part::Random(Op::from_name(&ours.op)?),
-        (None, None) => Part::Rows(Op::from_name(&ours.op)?),
+        (None, None) if table.drawn.contains(&(rows, cols)) => Part::Random(Op::from_name(ours.op())?),
+        (None, None) => Part::Rows(Op::from_name(ours.op())?),
     };
     Some(Point {
         part,
@@ -299,7 +299,7 @@ fn summary(table: &ContestTable, record: &Measurement, points: &[Point<'_>]) -> 
     }
     let cases = record.cases.iter().filter(|case| is_of_contest(table, case) && !case.ok);
     let thing =
-        |case: &MeasuredCase| format!("`{}` of `{}` by {}, {}", case.op, case.ty, called(&case.entrant), shape(case));
+        |case: &MeasuredCase| format!("`{}` of `{}` by {}, {}", case.op(), case.ty, called(&case.entrant), shape(case));
     sheet.markdown() + &who_was_timed(table, points) + &wrong("Wrong, and left out", cases.map(thing))
 }
 
@@ -379,6 +379,7 @@ fn source(record: &Measurement, stale: &[String]) -> String {
 mod tests {
     use super::*;
     use crate::made::{self, has, record};
+    use lab::Case;
     use lab::measurement::COLUMN;
     use lab::session::built_root;
 
@@ -473,13 +474,15 @@ mod tests {
     fn what_moves_is_read_and_written_once() {
         let cases = record(&[case(ENTRANT, "argmax", "f32", (10, 20), 1.0)]).cases;
         assert_eq!(cases[0].moved_bytes(), 4 * 200 + 8 * 10);
-        let ragged = MeasuredCase { offsets: Some("giant".to_owned()), op: "sum".to_owned(), ..cases[0].clone() };
+        let case = |op: &str| Case { op: Some(op.to_owned()), ..cases[0].case.clone() };
+        let of = |case: Case| MeasuredCase { case, ..cases[0].clone() };
+        let ragged = MeasuredCase { offsets: Some("giant".to_owned()), ..of(case("sum")) };
         assert_eq!(ragged.moved_bytes(), 4 * 200 + 4 * 10 + 4 * 11);
-        let columns = MeasuredCase { per: Some(COLUMN.to_owned()), op: "sum".to_owned(), ..cases[0].clone() };
+        let columns = MeasuredCase { per: Some(COLUMN.to_owned()), ..of(case("sum")) };
         assert_eq!(columns.moved_bytes(), 4 * 200 + 4 * 20);
-        let array = MeasuredCase { rows: None, cols: None, op: "dot".to_owned(), ..cases[0].clone() };
+        let array = of(Case { rows: None, cols: None, ..case("dot") });
         assert_eq!(array.moved_bytes(), 2 * 4 * 200);
-        let of = |op: &str| MeasuredCase { op: op.to_owned(), ..cases[0].clone() }.read_and_written_bytes();
+        let of = |op: &str| of(case(op)).read_and_written_bytes();
         assert_eq!(of("softmax"), (800, 800));
         assert_eq!(of("softmax_backward"), (1600, 800));
         assert_eq!(of("cross_entropy"), (880, 40));

@@ -3,13 +3,13 @@
 use ch05_unroll::CHAPTER;
 use lab::hardware::{self, GpuCase, GpuRecord};
 use lab::session::built_root;
-use lab::{Result, kernels};
+use lab::{Case, Result, kernels};
 
 /// One case as a GPU would record it, from the simulator.
 fn recorded(result: &str) -> GpuRecord {
     let [variant, ty, result, expected] = ["unroll_shuffle", "i32", result, RESULT].map(str::to_owned);
-    let case =
-        GpuCase { variant, ty, n: 512, block: 256, launches: 1, result, expected, ok: true, ..GpuCase::default() };
+    let case = Case { ty, n: 512, block: Some(256), launches: Some(1), ..Case::default() };
+    let case = GpuCase { variant, case, result, expected, ok: true, ..GpuCase::default() };
     GpuRecord { seed: 1, cases: vec![case], ..GpuRecord::default() }
 }
 

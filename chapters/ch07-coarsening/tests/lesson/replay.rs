@@ -3,7 +3,7 @@
 use ch07_coarsening::CHAPTER;
 use lab::hardware::{self, GpuCase, GpuRecord, Replay};
 use lab::session::built_root;
-use lab::{Result, record, trial};
+use lab::{Case, Result, record, trial};
 
 #[test]
 fn the_gpus_sweep_was_right_at_every_point() -> Result<()> {
@@ -22,8 +22,8 @@ fn the_gpus_sweep_was_right_at_every_point() -> Result<()> {
 fn replayed(variant: &str, sum: f32, expected: &str) -> Result<Replay> {
     let result = format!("{:#010x}", sum.to_bits());
     let [variant, ty, expected] = [variant, "f32", expected].map(str::to_owned);
-    let sizes = GpuCase { n: 4096, block: 256, grid: Some(8), launches: 2, ..GpuCase::default() };
-    let case = GpuCase { variant, ty, result, expected, ok: true, ..sizes };
+    let case = Case { ty, n: 4096, block: Some(256), grid: Some(8), launches: Some(2), ..Case::default() };
+    let case = GpuCase { variant, case, result, expected, ok: true, ..GpuCase::default() };
     hardware::replay(&CHAPTER, &built_root(), &GpuRecord { seed: 1, cases: vec![case], ..GpuRecord::default() })
 }
 

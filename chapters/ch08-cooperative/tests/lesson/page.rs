@@ -168,8 +168,7 @@ fn what_the_page_says_of_the_clock() -> Result<()> {
         return Ok(());
     };
     let time = |name: &str, n: u64| -> Result<f64> {
-        let same = |case: &&hardware::GpuCase| (case.variant.as_str(), case.ty.as_str(), case.n) == (name, "i32", n);
-        record.cases.iter().filter(same).find_map(|case| case.cold_us).with_context(|| format!("{name}, n = {n}"))
+        record.case(name, "i32", n).and_then(|case| case.cold_us).with_context(|| format!("{name}, n = {n}"))
     };
     for n in [1 << 18, 1 << 20, 1 << 22, 1 << 24] {
         let (redux, last, grid) = (time("redux", n)?, time("last_block", n)?, time("grid_sync", n)?);

@@ -14,7 +14,7 @@ use super::numbers::Numbers;
 use super::rows::{Begins, Lies, Shape};
 use crate::lessons::{OVER_DEVICES, lessons};
 
-/// A run, and the question about it.
+/// A run, and the question about it. Without [`lab::Case`], because a key that is misspelt has to be an error.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {

@@ -15,7 +15,7 @@ pub(super) fn schedules(seeds: u64) -> impl Iterator<Item = Schedule> {
     std::iter::once(Schedule::Lockstep).chain(seeded)
 }
 
-/// One thing that a kernel is asked.
+/// One thing that a kernel is asked. Not a [`lab::Case`]: it is in no record, and holds types, not their names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Case {
     /// Element type.

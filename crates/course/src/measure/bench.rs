@@ -13,7 +13,7 @@ use lab::op::OnHost as _;
 use lab::reference::Reference;
 use lab::session::Arrays;
 use lab::verify::verify;
-use lab::{LaunchOptions, Layout, Op, Planned, Session, Type, Variant};
+use lab::{Case, LaunchOptions, Layout, Op, Planned, Session, Type, Variant};
 
 use super::pool::Slice;
 
@@ -442,14 +442,12 @@ pub(super) fn empty_case(
     (op, layout): (Op, &Layout),
     input: Input<'_>,
 ) -> MeasuredCase {
+    let (ty, op) = (ty.name().to_owned(), Some(op.name().to_owned()));
+    let (rows, cols) = layout.size().unzip();
     MeasuredCase {
         contest,
         entrant: entrant.to_owned(),
-        op: op.name().to_owned(),
-        ty: ty.name().to_owned(),
-        n: input.n,
-        rows: layout.size().map(|size| size.0),
-        cols: layout.size().map(|size| size.1),
+        case: Case { ty, n: input.n, op, rows, cols, ..Case::default() },
         per: matches!(layout, Layout::Columns(_)).then(|| COLUMN.to_owned()),
         offset: input.offset as u64,
         ..MeasuredCase::default()

@@ -200,7 +200,7 @@ fn is_right<T: Element>(
 /// The cases of others that are of the same task as ours.
 pub fn beside<'c>(all: &'c [MeasuredCase], ours: &MeasuredCase) -> impl Iterator<Item = &'c MeasuredCase> + Clone {
     fn key(case: &MeasuredCase) -> (Option<&str>, &str, &str, Option<u64>, Option<u64>) {
-        (case.chapter.as_deref(), &case.op, &case.ty, case.rows, case.cols)
+        (case.chapter.as_deref(), case.op(), &case.ty, case.rows, case.cols)
     }
     let same: Vec<&MeasuredCase> =
         all.iter().filter(|case| case.entrant != ENTRANT && case.ok && key(case) == key(ours)).collect();

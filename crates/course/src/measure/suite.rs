@@ -502,7 +502,8 @@ impl<'o> Suite<'o> {
         for mut case in cases {
             case.swept = swept.map(str::to_owned);
             if !case.ok && !self.is_announced(case.name()) {
-                let MeasuredCase { contest, entrant, op, ty, n, offset, .. } = &case;
+                let MeasuredCase { contest, entrant, offset, .. } = &case;
+                let (op, ty, n) = (case.op(), &case.ty, case.n);
                 self.problems.push(format!("{entrant} {contest:?} {op} {ty} n = {n} offset {offset}: WRONG"));
             }
             self.record.cases.push(case);

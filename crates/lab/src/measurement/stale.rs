@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{CUB, LIGER, MeasuredCase, Measurement, QUACK, TORCH};
 use crate::error::Result;
-use crate::kernels::{self, Hashes};
+use crate::kernels;
 
 /// A chapter, and the commit of its kernels.
 type Measured<'c> = (&'c str, Option<&'c str>);
@@ -14,13 +14,6 @@ type Measured<'c> = (&'c str, Option<&'c str>);
 const MEASURED_WITH: [&str; 4] = ["ceiling", "copying", "latencies", "proofs"];
 
 impl Measurement {
-    /// Marks the cases whose kernels have changed.
-    pub(super) fn mark_stale(&mut self, now: &Hashes) {
-        for case in &mut self.cases {
-            case.is_stale = !kernels::changed(&case.kernels, &self.kernels, now).is_empty();
-        }
-    }
-
     /// Commit of the stale cases: their own where all name the same one, else the record's.
     pub fn stale_commit(&self) -> Option<&str> {
         let mut own = self.cases.iter().filter(|case| case.is_stale).map(|case| case.commit.as_deref());

@@ -6,7 +6,7 @@ use super::{
     WHOLE, WITH_MEMSET, random_sizes, round_sizes,
 };
 use crate::element::Type;
-use crate::{Chapter, Code, Variant};
+use crate::{Case, Chapter, Code, Variant};
 
 const CH05: Chapter = Chapter {
     slug: "ch05-unroll",
@@ -98,13 +98,15 @@ pub fn record() -> Measurement {
     for (slug, name, gb_per_s, _) in KERNELS {
         for block in [32u32, 64, 128, 256, 512, 1024] {
             let speed = gb_per_s * f64::from(block.min(256)).sqrt() / 16.0;
-            let swept = case(slug, name, Type::I32, 1 << 24, speed, 1.0);
-            record.cases.push(MeasuredCase { block: Some(block), swept: Some("block".to_owned()), ..swept });
+            let plain = case(slug, name, Type::I32, 1 << 24, speed, 1.0);
+            let case = Case { block: Some(block), ..plain.case };
+            record.cases.push(MeasuredCase { case, swept: Some("block".to_owned()), ..plain });
         }
     }
     for grid in [64, 132, 264, 528] {
-        let swept = case("ch07-coarsening", "grid_stride", Type::I32, 1 << 24, 9.0 * f64::from(grid), 1.0);
-        record.cases.push(MeasuredCase { grid: Some(grid), swept: Some("grid".to_owned()), ..swept });
+        let plain = case("ch07-coarsening", "grid_stride", Type::I32, 1 << 24, 9.0 * f64::from(grid), 1.0);
+        let case = Case { grid: Some(grid), ..plain.case };
+        record.cases.push(MeasuredCase { case, swept: Some("grid".to_owned()), ..plain });
     }
     record
 }
@@ -158,15 +160,11 @@ fn proof(overlap: bool) -> Proof {
 
 fn case(slug: &str, name: &str, ty: Type, n: u64, gb_per_s: f64, floor_us: f64) -> MeasuredCase {
     let us = floor_us + (n * ty.bytes()) as f64 / gb_per_s / 1e3;
+    let (ty, op, grid) = (ty.name().to_owned(), Some("sum".to_owned()), Some(n.div_ceil(256) as u32));
     MeasuredCase {
         chapter: Some(slug.to_owned()),
         entrant: if name == CHAMPION { ENTRANT } else { name }.to_owned(),
-        op: "sum".to_owned(),
-        ty: ty.name().to_owned(),
-        n,
-        block: Some(256),
-        grid: Some(n.div_ceil(256) as u32),
-        launches: Some(1),
+        case: Case { ty, n, op, block: Some(256), grid, launches: Some(1), ..Case::default() },
         cold_us: Some(us),
         range_us: Some([us * 0.99, us * 1.02]),
         limit_us: Some(us * 0.9),

@@ -152,7 +152,7 @@ impl Suite<'_> {
     /// Returns whether a record that was taken in has this case of ours.
     fn has_measured(&self, table: &ContestTable, (op, ty): (Op, Type), (rows, cols): (u64, u64)) -> bool {
         self.record.cases.iter().any(|case| {
-            (case.entrant.as_str(), case.op.as_str(), case.ty.as_str()) == (ENTRANT, op.name(), ty.name())
+            (case.entrant.as_str(), case.op(), case.ty.as_str()) == (ENTRANT, op.name(), ty.name())
                 && (case.chapter.as_ref(), case.rows, case.cols) == (Some(&table.chapter), Some(rows), Some(cols))
         })
     }
