@@ -8,6 +8,8 @@
 // Worked. 2^28 signed bytes are 256 MiB, 16 in a load. Four dp4a add up a load, where an addition
 //         for each byte, with what takes it out of its word, would be 32 instructions.
 
+#include "elements.cuh"
+
 constexpr unsigned int WARP = 32;
 constexpr unsigned int LINE_BYTES = 128; // of the caches
 constexpr unsigned int FULL = 0xffffffff; // all lanes of a warp
@@ -16,22 +18,12 @@ constexpr unsigned int NOWHERE = 0xffffffff; // the index of no element
 // ANCHOR: types
 // Elements, and the type in which they are computed with: int for bytes and
 // shorts, float for 16-bit floats. No bit is lost.
-struct f16 { unsigned short bits; };
-struct bf16 { unsigned short bits; };
 __device__ int widen(signed char x) { return x; }
 __device__ int widen(unsigned char x) { return x; }
 __device__ int widen(short x) { return x; }
 __device__ int widen(int x) { return x; }
 __device__ unsigned int widen(unsigned int x) { return x; }
 __device__ long long widen(long long x) { return x; }
-__device__ float widen(float x) { return x; }
-__device__ double widen(double x) { return x; }
-__device__ float widen(bf16 x) { return __uint_as_float(x.bits << 16); }
-__device__ float widen(f16 x) {
-    float wide;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x.bits));
-    return wide;
-}
 template <typename T> using Wide = decltype(widen(T()));
 
 // For values that T has.
@@ -401,14 +393,6 @@ __device__ void join(const typename Op::Value* values, Out<Op>* out,
 // ANCHOR_END: fold
 
 // ANCHOR: vectors
-// 16 bytes of input that are read only once, so not worth a place in L1.
-__device__ uint4 load_once(const uint4* address) {
-    uint4 v;
-    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
-    return v;
-}
-
 // The elements of a vector.
 template <typename T> struct Elements { T x[sizeof(uint4) / sizeof(T)]; };
 template <typename T> __device__ Elements<T> elements_of(uint4 v) {

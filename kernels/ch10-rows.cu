@@ -6,6 +6,8 @@
 // Worked. 65,536 rows of 64 floats. A thread a row: each load of a warp asks for 32 sectors and uses 4 bytes of each.
 //         Eight lanes a row: each load asks for 16 sectors and uses all of their 512 bytes.
 
+#include "elements.cuh"
+
 constexpr unsigned int WARP = 32;
 constexpr unsigned int FULL = 0xffffffff; // all lanes of a warp
 constexpr unsigned int NOWHERE = 0xffffffff; // the index of no element
@@ -13,16 +15,7 @@ constexpr unsigned int NOWHERE = 0xffffffff; // the index of no element
 // ANCHOR: monoids
 // Operators as in chapter 9, over ints, floats, f16, and bf16, which is the
 // upper half of a float. Both of these are computed with as floats.
-struct f16 { unsigned short bits; };
-struct bf16 { unsigned short bits; };
 __device__ int widen(int x) { return x; }
-__device__ float widen(float x) { return x; }
-__device__ float widen(bf16 x) { return __uint_as_float(x.bits << 16); }
-__device__ float widen(f16 x) {
-    float wide;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x.bits));
-    return wide;
-}
 
 template <typename T> struct SumOf { using type = float; };
 // wraps by definition
@@ -112,17 +105,7 @@ struct MeanVariance {
 // ANCHOR_END: monoids
 
 // ANCHOR: vectors
-template <typename T>
-constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
 template <typename T> struct Elements { T x[PER_VECTOR<T>]; };
-
-// 16 bytes of input that are read only once, so not worth a place in L1.
-__device__ uint4 load_once(const void* address) {
-    uint4 v;
-    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
-    return v;
-}
 
 // Combines N values, a power of two. Combining in pairs of pairs keeps the
 // chain of waiting instructions short.
@@ -540,7 +523,7 @@ __device__ void parts(const typename Op::In* in, typename Op::Out* out,
 // vector or an element of a row; a block has BLOCK / X rows on their way,
 // UNROLL times. `count` blocks share the rows of a tile of columns, and the
 // last of them combines their values.
-template <typename T, unsigned int W> struct Piece { T x[W]; };
+template <typename T, unsigned int W> struct Several { T x[W]; };
 // Combines `each` values of every column, by teams of threads as wide as the
 // tile. One thread for each column hands the result to `use`.
 template <class Op, unsigned int BLOCK, unsigned int WIDTH, class Use>
@@ -588,7 +571,7 @@ __device__ void columns(const typename Op::In* in, typename Op::Out* out,
     for (unsigned int w = 0; w < W; w++) value[w] = Op::identity();
     for (unsigned long long row = from + y; is_there && row < to;
          row += Y * UNROLL) {
-        Piece<T, W> piece[UNROLL];
+        Several<T, W> piece[UNROLL];
         const T* begin = in + row * pitch + column;
         for (unsigned int k = 0; k < UNROLL; k++) {
             if (row + k * Y >= to) continue;

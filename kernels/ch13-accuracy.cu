@@ -8,20 +8,14 @@
 // Worked. 2^24 - 1 is the largest integer of a float and 2^31 the largest shift within a slot, so that 511
 //         additions stay below 2^64. Before the 512th a thread carries.
 
+#include "elements.cuh"
+
 constexpr unsigned int WARP = 32;
 constexpr unsigned int LINE_BYTES = 128; // of the caches
 constexpr unsigned int FULL = 0xffffffff; // all lanes of a warp; the largest limb
 using u64 = unsigned long long;
 
 // ---- inexact sums ----
-
-// 16 bytes of input that are read only once, so not worth a place in L1.
-__device__ uint4 load_once(const uint4* address) {
-    uint4 v;
-    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
-    return v;
-}
 
 // ANCHOR: plain
 // How a sum is held: what one is at first, how it takes an element, and how
@@ -250,17 +244,6 @@ extern "C" __global__ void bins_merge_f32(Bins* bins, float* out) {
 // ANCHOR_END: bins
 
 // ---- exact sums ----
-
-struct f16 { unsigned short bits; };
-struct bf16 { unsigned short bits; };
-__device__ float widen(float x) { return x; }
-__device__ double widen(double x) { return x; }
-__device__ float widen(bf16 x) { return __uint_as_float(x.bits << 16); }
-__device__ float widen(f16 x) {
-    float wide;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x.bits));
-    return wide;
-}
 
 // Sums of numbers below 2^52 of either sign over a warp, by two of 32 bits.
 __device__ u64 warp_sum(u64 x) {

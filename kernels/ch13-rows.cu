@@ -8,20 +8,11 @@
 // Worked. A row of 1,024 floats. 32 lanes clear and read 32 * 288 = 9,216 bytes of slots for 4,096 bytes of input,
 //         8 lanes 2,304.
 
+#include "elements.cuh"
+
 constexpr unsigned int WARP = 32;
 constexpr unsigned int FULL = 0xffffffff; // all lanes of a warp; the largest limb
 using u64 = unsigned long long;
-
-struct f16 { unsigned short bits; };
-struct bf16 { unsigned short bits; };
-__device__ float widen(float x) { return x; }
-__device__ double widen(double x) { return x; }
-__device__ float widen(bf16 x) { return __uint_as_float(x.bits << 16); }
-__device__ float widen(f16 x) {
-    float wide;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x.bits));
-    return wide;
-}
 
 // ---- a thread's sum ----
 
@@ -386,7 +377,6 @@ __device__ void finish(const Places& places, unsigned int set, const Meeting& me
 
 // ---- work on rows ----
 
-template <typename T> constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
 template <typename T> struct Elements { T x[PER_VECTOR<T>]; };
 
 // A lane's part of what a group of lanes takes of a row: of its vectors, of which the next are on their way while
@@ -395,12 +385,12 @@ template <typename T, unsigned int UNROLL> struct Tile {
     uint4 v[UNROLL];
     unsigned int count;
 };
-template <typename T> struct Piece {
+template <typename T> struct Stretch {
     const T* begin;
     const uint4* at;
     u64 left, vectors; // the lane's; all
     unsigned int head, odd; // odd elements: head and tail
-    __device__ Piece(const T* begin, u64 count, unsigned int me, unsigned int lanes) : begin(begin) {
+    __device__ Stretch(const T* begin, u64 count, unsigned int me, unsigned int lanes) : begin(begin) {
         unsigned int past = static_cast<unsigned int>(reinterpret_cast<u64>(begin) / sizeof(T));
         head = static_cast<unsigned int>(min(static_cast<u64>((0 - past) % PER_VECTOR<T>), count));
         vectors = (count - head) / PER_VECTOR<T>;
@@ -421,7 +411,7 @@ template <typename T> struct Piece {
 
 // Lane `me` of `lanes` adds its part, of which the first tile has been loaded.
 template <typename T, unsigned int UNROLL, class H>
-__device__ void add_part(H& held, Piece<T>& piece, Tile<T, UNROLL>& tile, unsigned int me, unsigned int lanes) {
+__device__ void add_part(H& held, Stretch<T>& piece, Tile<T, UNROLL>& tile, unsigned int me, unsigned int lanes) {
 #pragma unroll 1
     while (tile.count) {
         Tile<T, UNROLL> next;
@@ -668,7 +658,7 @@ __device__ void exact_rows(Share<T> share, R* out, unsigned int form, u64* state
     while (true) {
         bool has_work = share.next(work);
         unsigned int lanes = work.lanes, me = lane % lanes;
-        Piece<T> piece(work.begin, has_work && work.parts ? work.count : 0, me, lanes);
+        Stretch<T> piece(work.begin, has_work && work.parts ? work.count : 0, me, lanes);
         Tile<T, UNROLL> tile;
         piece.load(tile, lanes);
         // While the first elements are on their way.

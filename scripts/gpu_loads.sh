@@ -22,9 +22,12 @@ jobs=()
 for load in global.L1::no_allocate global global.nc global.cs global.lu global.L1::evict_first; do
     for chapter in $chapters; do
         name=$load-$chapter number=${chapter%%-*} number=${number#ch}
-        sed "s/$stands/ld.$load.v4.u32/" "kernels/$chapter.cu" > "$scratch/$name.cu"
-        grep -q "ld\.$load\.v4\.u32" "$scratch/$name.cu" || { echo "gpu_loads.sh: no load to replace in $chapter.cu" >&2; exit 1; }
-        nvcc -std=c++17 -arch=sm_90 -O3 -include cooperative_groups.h -DWANTED_ALONE -DCHAPTER="$number" -DKERNELS="\"$scratch/$name.cu\"" \
+        mkdir -p "$scratch/$load"
+        for file in "$chapter.cu" elements.cuh; do
+            sed "s/$stands/ld.$load.v4.u32/" "kernels/$file" > "$scratch/$load/$file"
+        done
+        grep -q "ld\.$load\.v4\.u32" "$scratch/$load/"* || { echo "gpu_loads.sh: no load to replace in $chapter.cu" >&2; exit 1; }
+        nvcc -std=c++17 -arch=sm_90 -O3 -include cooperative_groups.h -DWANTED_ALONE -DCHAPTER="$number" -DKERNELS="\"$scratch/$load/$chapter.cu\"" \
             -DLOAD="\"ld.$load\"" -o "$scratch/$name" scripts/loads.cu & jobs+=($!)
     done
 done

@@ -146,7 +146,7 @@ def main():
     source, out = sys.argv[1:]
     NVRTC, PTXAS = Nvrtc(), find("bin/ptxas", "ptxas")
     headers = [find("include/cooperative_groups.h"), os.path.dirname(find("include/cccl/nv/target"))]
-    HEADERS = [os.path.dirname(header) for header in headers]
+    HEADERS = [os.path.dirname(header) for header in headers] + [os.path.join(ROOT, "kernels")]
     with open(source, encoding="utf-8") as file:
         listed = json.load(file)
     instances, codes = listed["kernels"], listed["codes"]

@@ -21,8 +21,8 @@ const FILES: [&str; 11] = [
     "ch14-all-reduce.ptx",
 ];
 
-/// Files of CUDA whose macros make kernels of any shape.
-const LESSONS: [&str; 4] = ["ch09-operators", "ch10-rows", "ch11-softmax", "ch12-norms"];
+/// Files of CUDA whose macros make kernels of any shape, and the header that they include.
+const LESSONS: [&str; 5] = ["ch09-operators.cu", "ch10-rows.cu", "ch11-softmax.cu", "ch12-norms.cu", "elements.cuh"];
 
 fn main() {
     // A package has the files beside it; a checkout, where links may be files that name their goal, a folder of its own for them.
@@ -46,7 +46,7 @@ fn main() {
     write(&out.join("kernels.ptx"), &all);
     write(&out.join("kernels.rs"), &table);
     if env::var_os("CARGO_FEATURE_NVRTC").is_some() {
-        let lesson = |slug: &&str| format!("    ({slug:?}, include_str!({:?})),\n", folder.join(format!("{slug}.cu")));
+        let lesson = |file: &&str| format!("    ({file:?}, include_str!({:?})),\n", folder.join(file));
         write(&out.join("lessons.rs"), &format!("&[\n{}]", LESSONS.iter().map(lesson).collect::<String>()));
     }
 }

@@ -198,7 +198,7 @@ fn unknown_header(log: &str) -> String {
              __syncthreads need no header."
         );
     }
-    let known: Vec<&str> = nvrtc::stand_ins().filter(|name| name.starts_with('c') || !name.ends_with(".h")).collect();
+    let known: Vec<&str> = nvrtc::stand_ins().filter(|name| name.starts_with('c')).collect();
     format!(
         "\n\nOnly the GPU's part of a file is compiled here. Of the headers that are not CUDA's own it knows {}; `printf`, `assert` and \
          the functions of math.h need none. What else the CPU's part includes may stand between `#ifndef __CUDACC_RTC__` and `#endif`.",

@@ -108,27 +108,34 @@ fn renumbered(ptx: &str, then: &[u32], now: &[u32]) -> String {
 }
 
 /// SHA-256 of the code of a CUDA file, in hexadecimal: of its lines without comments, with white space run together and
-/// empty lines left out, and of the line of its head that names targets. Line ends do not count: a checkout may rewrite them.
+/// empty lines left out, of the line of its head that names targets, and of the lessons' header where it is included. Line ends do not count: a checkout may rewrite them.
 pub fn code_sha256(text: &str) -> String {
     hash_of(&code(text))
 }
 
 fn hash_of(code: &[(u32, String)]) -> String {
+    sha256(joined(code).as_bytes())
+}
+
+fn joined(code: &[(u32, String)]) -> String {
     let lines: Vec<&str> = code.iter().map(|(_, line)| line.as_str()).collect();
-    sha256(lines.join("\n").as_bytes())
+    lines.join("\n")
 }
 
 fn numbers(code: &[(u32, String)]) -> Vec<u32> {
     code.iter().map(|&(line, _)| line).collect()
 }
 
-/// The lines that have code, each with its number. What stands in quotation marks is code.
+/// The lines that have code, each with its number; one that includes the lessons' header has that header's code. What stands in quotation
+/// marks is code.
 fn code(text: &str) -> Vec<(u32, String)> {
     let mut lines = Vec::new();
     let mut is_in_comment = false;
     for (i, line) in text.lines().enumerate() {
         let code = if line.starts_with(crate::committed::TARGET_MARK) {
             line.trim_end().to_owned()
+        } else if let Some(header) = crate::nvrtc::included(line) {
+            joined(&code(header))
         } else {
             line_code(line, &mut is_in_comment)
         };
@@ -240,6 +247,9 @@ mod tests {
         assert_ne!(code_sha256("s = \"\\\" // b\";"), code_sha256("s = \"\\\" // c\";"));
         assert_ne!(code_sha256("#define a b\nc"), code_sha256("#define a b c"), "a line's end ends a directive");
         assert_ne!(code_sha256("// Target. compute_90: why\n"), code_sha256(""), "targets decide what is compiled");
+        let header = &code("\n#include \"elements.cuh\"\nint x;");
+        assert_eq!(numbers(header), [2, 3]);
+        assert!(header[0].1.contains("struct f16 { unsigned short bits; };"), "a lesson's header is code");
     }
 
     #[test]

@@ -12,8 +12,11 @@ const CFLOAT: &str = include_str!("headers/cfloat.h");
 const CMATH: &str = include_str!("headers/cmath.h");
 const CSTDDEF: &str = include_str!("headers/cstddef.h");
 
+/// The header that lessons share, by its name.
+const LESSONS: (&str, &str) = ("elements.cuh", include_str!("../../../../kernels/elements.cuh"));
+
 /// Each name that an `#include` may have, and the text that it stands for.
-pub(super) const STAND_INS: [(&str, &str); 16] = [
+pub(super) const STAND_INS: [(&str, &str); 17] = [
     ("assert.h", NOTHING),
     ("cassert", NOTHING),
     ("cfloat", CFLOAT),
@@ -24,6 +27,7 @@ pub(super) const STAND_INS: [(&str, &str); 16] = [
     ("cstdio", CSTDIO),
     ("cuda_runtime.h", NOTHING),
     ("device_launch_parameters.h", NOTHING),
+    LESSONS,
     ("float.h", CFLOAT),
     ("limits.h", CLIMITS),
     ("math.h", CMATH),
@@ -32,7 +36,13 @@ pub(super) const STAND_INS: [(&str, &str); 16] = [
     ("stdio.h", CSTDIO),
 ];
 
-/// The headers of the CPU's world that a kernel may include here, as an `#include` names them.
+/// Text of the header of lessons that a line includes, if it does.
+pub(crate) fn included(line: &str) -> Option<&'static str> {
+    let name = line.trim().strip_prefix("#include \"")?.strip_suffix('"')?;
+    (name == LESSONS.0).then_some(LESSONS.1)
+}
+
+/// The headers that a kernel may include here, as an `#include` names them: those of the CPU's world, and the lessons' own.
 pub fn stand_ins() -> impl Iterator<Item = &'static str> {
     STAND_INS.iter().map(|(name, _)| *name)
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use library::{Library, Output};
 
+pub(crate) use headers::included;
 pub use headers::stand_ins;
 pub use places::{Place, places};
 
@@ -151,12 +152,16 @@ impl Nvrtc {
 /// Rewrites the file names of `.file` lines. NVRTC makes every name absolute, from the current directory on, so the
 /// same source would give another text in every folder, and the text would tell where it was made.
 fn portable_file_names(ptx: &str, source_name: &str, include_dirs: &[PathBuf]) -> String {
+    let is_named = |path: &str, name: &str| {
+        path.strip_suffix(name).is_some_and(|folder| folder.is_empty() || folder.ends_with(['/', '\\']))
+    };
     let portable = |path: &str| -> String {
-        if path.strip_suffix(source_name).is_some_and(|folder| folder.is_empty() || folder.ends_with(['/', '\\'])) {
-            return source_name.to_string();
-        }
-        let below = include_dirs.iter().find_map(|folder| Path::new(path).strip_prefix(folder).ok());
-        below.map_or_else(|| path.to_string(), |file| file.to_string_lossy().into_owned())
+        // Headers that are handed over by name come after those on the disk, some of which have the same names.
+        let on_disk = include_dirs.iter().find_map(|folder| Path::new(path).strip_prefix(folder).ok()?.to_str());
+        let by_name = || {
+            [source_name].into_iter().chain(headers::STAND_INS.map(|(name, _)| name)).find(|name| is_named(path, name))
+        };
+        on_disk.or_else(by_name).unwrap_or(path).to_owned()
     };
     ptx.split_inclusive('\n')
         .map(|line| match line.splitn(3, '"').collect::<Vec<_>>()[..] {
@@ -184,6 +189,8 @@ mod tests {
 
     #[test]
     fn a_longer_file_name_is_not_mistaken_for_the_source() {
+        let header = ".file 2 \"/home/ann/course/elements.cuh\"";
+        assert_eq!(portable_file_names(header, "kernels/a.cu", &[]), ".file 2 \"elements.cuh\"");
         let ptx = ".file 1 \"/x/another-kernels/a.cu\"";
         assert_eq!(portable_file_names(ptx, "kernels/a.cu", &[]), ptx);
     }

@@ -81,8 +81,8 @@ fn child() {
 }
 
 /// Prints how a child came out.
-pub(crate) fn ended(told: Result<(), Error>) {
-    match told {
+pub(crate) fn ended(result: Result<(), Error>) {
+    match result {
         Ok(()) => println!("no error"),
         Err(error) => println!("error: {error}"),
     }

@@ -1,6 +1,6 @@
 //! NVRTC, NVIDIA's run-time compiler, as cudarc loads it: kernels that the crate has not.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CString, c_char, c_int};
 use std::ptr::null_mut;
 
 use ::cudarc::nvrtc::result::{NvrtcError, compile_program, destroy_program, get_program_log};
@@ -8,10 +8,10 @@ use ::cudarc::nvrtc::sys;
 
 use crate::error::{Error, Result};
 
-/// The kernels' files of CUDA, by name.
+/// The kernels' files of CUDA, and their own header, by name.
 static LESSONS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/lessons.rs"));
-/// The one header that they include, and its name.
-const HEADER: (&CStr, &str) = (c"cooperative_groups.h", include_str!("cooperative_groups.h"));
+/// What they take of the header of this name.
+const COOPERATIVE_GROUPS: &str = include_str!("cooperative_groups.h");
 /// A kernel that shows whether the compiler works and knows the card.
 const NOTHING: &str = "extern \"C\" __global__ void nothing() {}";
 
@@ -59,9 +59,9 @@ impl Compiler {
     /// # Errors
     /// [`Error::Compile`] with NVRTC's messages.
     pub(super) fn compile(&self, kernel: &str, lesson: &str, line: &str) -> Result<Vec<u8>> {
-        let found = LESSONS.iter().find(|(name, _)| *name == lesson);
-        let &(_, text) = found.ok_or_else(|| Error::NoKernel { kernel: kernel.to_owned() })?;
-        let text = format!("#define WANTED_ALONE\n#line 1 \"{lesson}.cu\"\n{text}\n#line 1 \"plan\"\n{line}\n");
+        let file = format!("{lesson}.cu");
+        let text = text_of(&file).ok_or_else(|| Error::NoKernel { kernel: kernel.to_owned() })?;
+        let text = format!("#define WANTED_ALONE\n#line 1 \"{file}\"\n{text}\n#line 1 \"plan\"\n{line}\n");
         self.machine_code(kernel, &text)
     }
 
@@ -69,12 +69,16 @@ impl Compiler {
         let failed = |log: &str| Error::Compile { kernel: kernel.to_owned(), log: log.trim_end().to_owned() };
         let by_status = |error: NvrtcError| failed(&words(error));
         let nul = |_| failed("its text holds a NUL");
-        let (text, header) = (CString::new(text).map_err(nul)?, CString::new(HEADER.1).map_err(nul)?);
+        let text = CString::new(text).map_err(nul)?;
+        let groups = CString::new(COOPERATIVE_GROUPS).map_err(nul)?;
+        let elements = CString::new(text_of("elements.cuh").unwrap_or_default()).map_err(nul)?;
+        let headers = [groups.as_ptr(), elements.as_ptr()];
+        let names = [c"cooperative_groups.h".as_ptr(), c"elements.cuh".as_ptr()];
         let mut program = Program(null_mut());
-        // SAFETY: all strings end in NUL and outlive the call, and there is one header.
+        // SAFETY: all strings end in NUL and outlive the call, and there are as many headers as names.
         let made = unsafe {
-            let (header, name) = (header.as_ptr(), HEADER.0.as_ptr());
-            sys::nvrtcCreateProgram(&mut program.0, text.as_ptr(), c"reduction.cu".as_ptr(), 1, &header, &name)
+            let (count, name) = (headers.len() as c_int, c"reduction.cu".as_ptr());
+            sys::nvrtcCreateProgram(&mut program.0, text.as_ptr(), name, count, headers.as_ptr(), names.as_ptr())
         };
         made.result().map_err(by_status)?;
         let options = [format!("--gpu-architecture=sm_{}", self.compute_capability), "--std=c++17".to_owned()];
@@ -94,6 +98,10 @@ impl Compiler {
         unsafe { sys::nvrtcGetCUBIN(program.0, code.as_mut_ptr().cast()) }.result().map_err(by_status)?;
         Ok(code)
     }
+}
+
+fn text_of(file: &str) -> Option<&'static str> {
+    LESSONS.iter().find(|(name, _)| *name == file).map(|&(_, text)| text)
 }
 
 /// NVRTC's name of an error.
