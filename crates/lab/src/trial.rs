@@ -314,6 +314,14 @@ pub fn simulators_record(chapter: &Chapter) -> Result<()> {
     Ok(())
 }
 
+/// Items of a list that a long trial takes: all of them, or where CI says so a third, every other third for another commit.
+pub fn tried<T>(all: Vec<T>) -> Vec<T> {
+    let third = std::env::var("COURSE_THIRD").ok().and_then(|third| third.parse().ok()).map(|third: usize| third % 3);
+    let parts = all.len().min(3);
+    let is_tried = |i: usize| third.is_none_or(|third| i % parts == third % parts);
+    all.into_iter().enumerate().filter(|&(i, _)| is_tried(i)).map(|(_, item)| item).collect()
+}
+
 /// Elements from which on the quick replay takes a part of the cases: they take longer than all shorter ones together.
 const LONG_N: u64 = 1 << 16;
 /// Elements from which on it takes one case of each variant, and then one of all: kernels do with 2^24 elements what they do with 2^20.
@@ -345,7 +353,10 @@ fn quick() -> impl FnMut(&GpuCase) -> bool {
 /// # Panics
 /// Those of [`gpus_whole_record`].
 pub fn gpus_record(chapter: &Chapter) -> Result<Option<Replay>> {
-    replayed(chapter, quick())
+    replayed(chapter, |mut cases| {
+        cases.retain(quick());
+        tried(cases)
+    })
 }
 
 /// Replays all of the record of a GPU, `data/h200.json` for instance; `None` while there is none.
@@ -356,10 +367,10 @@ pub fn gpus_record(chapter: &Chapter) -> Result<Option<Replay>> {
 /// # Panics
 /// If a case was wrong on the GPU and not announced to be, if one differs, or if there is none.
 pub fn gpus_whole_record(chapter: &Chapter) -> Result<Option<Replay>> {
-    replayed(chapter, |_| true)
+    replayed(chapter, |cases| cases)
 }
 
-fn replayed(chapter: &Chapter, is_chosen: impl FnMut(&GpuCase) -> bool) -> Result<Option<Replay>> {
+fn replayed(chapter: &Chapter, chosen: fn(Vec<GpuCase>) -> Vec<GpuCase>) -> Result<Option<Replay>> {
     let root = built_root();
     let Some(mut record) = hardware::load(&root, chapter.slug, &record::card_record(&root, chapter.slug, ""))? else {
         println!("skipped: no record of a GPU yet");
@@ -368,7 +379,7 @@ fn replayed(chapter: &Chapter, is_chosen: impl FnMut(&GpuCase) -> bool) -> Resul
     let is_announced = |name: &str| chapter.variant(name).is_some_and(|variant| variant.announced.is_some());
     let wrong: Vec<_> = record.cases.iter().filter(|case| !case.ok && !is_announced(&case.variant)).collect();
     assert!(wrong.is_empty(), "wrong on the GPU: {wrong:?}");
-    record.cases.retain(is_chosen);
+    record.cases = chosen(record.cases);
     let replay = hardware::replay(chapter, &root, &record)?;
     let Replay { compared, announced, unordered, reshaped, differences } = &replay;
     println!(

@@ -4,7 +4,7 @@ use device::{Checks, Schedule};
 use reduction::card::H200;
 use reduction::team::{PersistentTeam, Shape};
 
-use super::{array, checked, describe, run_with, simulator};
+use super::{array, checked, describe, run_with, simulator, tried};
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::input::random_for;
@@ -98,6 +98,17 @@ impl Matrices {
 
     /// As [`Matrices::are_right`], in a session that is open: to read the committed PTX anew takes as long as some short runs.
     fn are_right_on(&self, session: &Session<'_>, rows: Rows, offset: usize) -> Result<usize> {
+        self.kinds_are_right(session, rows, offset, |variant| tried(kinds(variant)))
+    }
+
+    /// As [`Matrices::are_right_on`], of these types and operations of each variant.
+    fn kinds_are_right(
+        &self,
+        session: &Session<'_>,
+        rows: Rows,
+        offset: usize,
+        kinds: fn(&Variant) -> Vec<(Type, Op)>,
+    ) -> Result<usize> {
         let n = match rows {
             Rows::Matrix(matrix) => matrix.span().unwrap_or(0),
             Rows::Ragged(offsets) => offsets.at(offsets.rows()),
@@ -144,7 +155,7 @@ impl Matrices {
     pub fn short(&self, rows: u64, runs: usize) -> Result<()> {
         let session = checked(self.chapter)?;
         for cols in SHORT {
-            let ran = self.are_right_on(&session, Rows::Matrix(Matrix::dense(rows, cols)), 0)?;
+            let ran = self.kinds_are_right(&session, Rows::Matrix(Matrix::dense(rows, cols)), 0, kinds)?;
             assert_eq!(ran, runs, "{rows} rows of {cols}");
         }
         Ok(())
