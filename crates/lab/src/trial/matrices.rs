@@ -84,7 +84,8 @@ macro_rules! matrix_tests {
 }
 
 impl Matrices {
-    /// Runs every variant over these rows, which begin `offset` elements into their allocation, for every operation and type.
+    /// Runs every variant over these rows, which begin `offset` elements into their allocation, for the operations and types that this
+    /// run tries.
     /// Returns how many runs there were.
     ///
     /// # Errors
@@ -99,6 +100,14 @@ impl Matrices {
     /// As [`Matrices::are_right`], in a session that is open: to read the committed PTX anew takes as long as some short runs.
     fn are_right_on(&self, session: &Session<'_>, rows: Rows, offset: usize) -> Result<usize> {
         self.kinds_are_right(session, rows, offset, |variant| tried(kinds(variant)))
+    }
+
+    /// As [`Matrices::are_right`], of all types and operations, in today's schedule.
+    ///
+    /// # Errors
+    /// A run that fails.
+    pub fn all_are_right(&self, rows: Rows, offset: usize) -> Result<usize> {
+        self.kinds_are_right(&checked(self.chapter)?, rows, offset, kinds)
     }
 
     /// As [`Matrices::are_right_on`], of these types and operations of each variant.
