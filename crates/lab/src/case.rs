@@ -1,11 +1,12 @@
 //! The part of a row that all records share: its problem and its launches.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::kernels::{Hashes, changed};
 use crate::run::Run;
 
-/// Problem and launches of a row. Each kind of record tells some of it, and has no keys for the rest.
+/// Problem and launches of a row. Each kind of record has some of it, and no keys for the rest.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Case {
     /// Type of the elements.
@@ -60,6 +61,28 @@ impl Case {
     }
 }
 
+/// Reads the case of a row that has to name its operation.
+///
+/// # Errors
+/// A row without `op`, or what serde finds.
+pub(crate) fn with_op<'de, D: Deserializer<'de>>(from: D) -> Result<Case, D::Error> {
+    let case = Case::deserialize(from)?;
+    if case.op.is_none() { Err(D::Error::missing_field("op")) } else { Ok(case) }
+}
+
+/// Reads the case of a row that has to say how it was launched.
+///
+/// # Errors
+/// A row without `block` or `launches`, or what serde finds.
+pub(crate) fn with_launches<'de, D: Deserializer<'de>>(from: D) -> Result<Case, D::Error> {
+    let case = Case::deserialize(from)?;
+    let missing = [("block", case.block.is_none()), ("launches", case.launches.is_none())];
+    match missing.into_iter().find(|&(_, is_missing)| is_missing) {
+        Some((key, _)) => Err(D::Error::missing_field(key)),
+        None => Ok(case),
+    }
+}
+
 /// Gives a row the fields of its [`Case`]: `row.n` for `row.case.n`.
 macro_rules! has_case {
     ($row:ty) => {
@@ -86,10 +109,22 @@ mod tests {
 
     use serde_json::Value;
 
-    use crate::hardware::GpuRecord;
-    use crate::measurement::Measurement;
+    use crate::hardware::{GpuCase, GpuRecord};
+    use crate::measurement::{MeasuredCase, Measurement};
     use crate::record::{SimRecord, load_json};
     use crate::session::built_root;
+
+    #[test]
+    fn rows_have_what_their_record_needs() {
+        let measured =
+            r#"{ "chapter": null, "contest": "alone", "entrant": "cub", "type": "f32", "n": 1, "ok": true }"#;
+        let error = serde_json::from_str::<MeasuredCase>(measured).unwrap_err().to_string();
+        assert!(error.starts_with("missing field `op`"), "{error}");
+        let of_card =
+            r#"{ "variant": "a", "type": "f32", "n": 1, "block": 32, "result": "0", "expected": "0", "ok": true }"#;
+        let error = serde_json::from_str::<GpuCase>(of_card).unwrap_err().to_string();
+        assert!(error.starts_with("missing field `launches`"), "{error}");
+    }
 
     #[test]
     fn every_committed_record_is_written_as_it_was_read() {

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use device::card::H200;
 use serde::{Deserialize, Serialize};
 
-use crate::case::{Case, has_case};
+use crate::case::{self, Case, has_case};
 use crate::element::{Array, Element, Type, Value};
 use crate::error::Result;
 use crate::input::{SEED, random_for};
@@ -76,7 +76,7 @@ pub struct GpuCase {
     /// The kernel.
     pub variant: String,
     /// Problem and launches: an operation that is not a sum, and a grid that the plan chose.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "case::with_launches")]
     pub case: Case,
     /// Row or column of the worst result, if there are several; it is the one below.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::case::{Case, has_case};
+use crate::case::{self, Case, has_case};
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::kernels::{self, Hashes};
@@ -253,7 +253,7 @@ pub struct MeasuredCase {
     /// [`ENTRANT`], a variant, one of [`ABLATIONS`], or a library.
     pub entrant: String,
     /// Problem and launches, with every operation by its name; no kernels of a library.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "case::with_op")]
     pub case: Case,
     /// Part of a matrix that gets a value: [`COLUMN`], or none for a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]

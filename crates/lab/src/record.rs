@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::Chapter;
-use crate::case::{Case, has_case};
+use crate::case::{self, Case, has_case};
 use crate::counts::fields;
 use crate::element::Type;
 use crate::error::{Error, Result};
@@ -56,7 +56,7 @@ pub struct SimCase {
     /// The kernel.
     pub variant: String,
     /// Problem and launches.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "case::with_launches")]
     pub case: Case,
     /// Bits of the result.
     pub result: String,
