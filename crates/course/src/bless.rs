@@ -91,10 +91,9 @@ pub fn check(root: &Path) -> Result<Findings> {
 }
 
 /// A chapter, by the length of its record, which has a line for each run.
-fn piece(root: &Path, slug: &str) -> Piece {
+pub fn piece(root: &Path, slug: &str) -> Piece {
     let weight = std::fs::metadata(lab::record::path(root, slug, SIM)).map_or(0, |file| file.len());
-    let files = ["kernels/", "kernels/ptx/", "chapters/", "book/src/", "book/src/generated/"];
-    Piece { name: slug.to_owned(), weight, files: files.map(|folder| format!("{folder}{slug}")).into() }
+    Piece { name: slug.to_owned(), weight, files: share::files_of(slug) }
 }
 
 /// Brings the simulator's record of every chapter, and every file of the book that is generated from records and tables, up to

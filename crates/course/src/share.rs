@@ -66,6 +66,14 @@ impl Commit {
     }
 }
 
+/// Beginnings of the names of a chapter's own files. It may have several files of kernels.
+pub fn files_of(slug: &str) -> Vec<String> {
+    let number = slug.split_once('-').map_or(slug, |(number, _)| number);
+    let kernels = ["kernels/", "kernels/ptx/"].map(|folder| format!("{folder}{number}-"));
+    let others = ["chapters/", "book/src/", "book/src/generated/"].map(|folder| format!("{folder}{slug}"));
+    kernels.into_iter().chain(others).collect()
+}
+
 /// The share of these pieces that CI does, and words that say so; `None` where everything is done: outside CI, without git, and where
 /// the commit has changed one of `makers`, sources that all pieces depend on.
 pub fn of(root: &Path, pieces: Vec<Piece>, shares: usize, makers: &[&str]) -> Option<(BTreeSet<String>, String)> {

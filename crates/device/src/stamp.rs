@@ -250,6 +250,7 @@ mod tests {
         let header = &code("\n#include \"elements.cuh\"\nint x;");
         assert_eq!(numbers(header), [2, 3]);
         assert!(header[0].1.contains("struct f16 { unsigned short bits; };"), "a lesson's header is code");
+        assert_eq!(code("# include <elements.cuh> // it")[0].1, header[0].1, "however it is included");
     }
 
     #[test]

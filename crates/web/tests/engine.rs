@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use course::figures::{self, Case};
-use course::lessons::lessons;
-use course::share::{self, Piece};
+use course::lessons::{self, lessons};
+use course::{bless, share};
 use lab::{KernelSource, LaunchOptions, Op, Type, Variant};
 use serde_json::{Value, json};
 
@@ -68,12 +68,8 @@ impl Kernels {
 
 fn requests(root: &Path) -> Vec<Value> {
     let mut requests = Vec::new();
-    let pieces = lessons().into_iter().map(|lesson| Piece {
-        name: lesson.slug.to_owned(),
-        weight: lesson.variants.iter().map(|variant| (variant.types.len() * variant.ops.len()) as u64).sum(),
-        files: vec![format!("kernels/{}", lesson.slug), format!("kernels/ptx/{}", lesson.slug)],
-    });
-    let chosen = share::for_test("chapters whose kernels the engine runs", root, pieces.collect(), &MAKERS);
+    let pieces = lessons::slugs().map(|slug| bless::piece(root, slug)).collect();
+    let chosen = share::for_test("chapters whose kernels the engine runs", root, pieces, &MAKERS);
     for lesson in lessons().into_iter().filter(|lesson| chosen.contains(lesson.slug)) {
         // Most variants of a lesson have their kernels in one file.
         let mut files: HashMap<&str, Kernels> = HashMap::new();

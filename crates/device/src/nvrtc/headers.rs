@@ -38,8 +38,8 @@ pub(super) const STAND_INS: [(&str, &str); 17] = [
 
 /// Text of the header of lessons that a line includes, if it does.
 pub(crate) fn included(line: &str) -> Option<&'static str> {
-    let name = line.trim().strip_prefix("#include \"")?.strip_suffix('"')?;
-    (name == LESSONS.0).then_some(LESSONS.1)
+    let name = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
+    name.get(1..)?.starts_with(LESSONS.0).then_some(LESSONS.1)
 }
 
 /// The headers that a kernel may include here, as an `#include` names them: those of the CPU's world, and the lessons' own.

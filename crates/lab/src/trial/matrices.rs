@@ -86,23 +86,22 @@ macro_rules! matrix_tests {
 impl Matrices {
     /// Runs every variant over these rows, which begin `offset` elements into their allocation, for the operations and types that this
     /// run tries.
-    /// Returns how many runs there were.
     ///
     /// # Errors
     /// A run that fails.
     ///
     /// # Panics
     /// If one is wrong, or anything is found or noted.
-    pub fn are_right(&self, rows: Rows, offset: usize, schedule: Schedule) -> Result<usize> {
+    pub fn are_right(&self, rows: Rows, offset: usize, schedule: Schedule) -> Result<()> {
         self.are_right_on(&simulator(self.chapter, schedule, Checks::ALL)?, rows, offset)
     }
 
     /// As [`Matrices::are_right`], in a session that is open: to read the committed PTX anew takes as long as some short runs.
-    fn are_right_on(&self, session: &Session<'_>, rows: Rows, offset: usize) -> Result<usize> {
-        self.kinds_are_right(session, rows, offset, |variant| tried(kinds(variant)))
+    fn are_right_on(&self, session: &Session<'_>, rows: Rows, offset: usize) -> Result<()> {
+        self.kinds_are_right(session, rows, offset, |variant| tried(kinds(variant))).map(drop)
     }
 
-    /// As [`Matrices::are_right`], of all types and operations, in today's schedule.
+    /// As [`Matrices::are_right`], of all types and operations, in today's schedule. Returns how many runs there were.
     ///
     /// # Errors
     /// A run that fails.
@@ -110,7 +109,7 @@ impl Matrices {
         self.kinds_are_right(&checked(self.chapter)?, rows, offset, kinds)
     }
 
-    /// As [`Matrices::are_right_on`], of these types and operations of each variant.
+    /// As [`Matrices::all_are_right`], of these types and operations of each variant.
     fn kinds_are_right(
         &self,
         session: &Session<'_>,
@@ -143,7 +142,7 @@ impl Matrices {
     ///
     /// # Errors
     /// A run that fails.
-    pub fn one(&self, matrix: Matrix, offset: usize) -> Result<usize> {
+    pub fn one(&self, matrix: Matrix, offset: usize) -> Result<()> {
         self.are_right_on(&checked(self.chapter)?, Rows::Matrix(matrix), offset)
     }
 
@@ -153,7 +152,7 @@ impl Matrices {
     /// A run that fails.
     pub fn dense(&self, shapes: &[(u64, u64)]) -> Result<()> {
         let session = checked(self.chapter)?;
-        let one = |&(rows, cols)| self.are_right_on(&session, Rows::Matrix(Matrix::dense(rows, cols)), 0).map(drop);
+        let one = |&(rows, cols)| self.are_right_on(&session, Rows::Matrix(Matrix::dense(rows, cols)), 0);
         shapes.iter().try_for_each(one)
     }
 
@@ -206,7 +205,7 @@ impl Matrices {
         for seed in 0..seeds {
             self.are_right(rows, 1, Schedule::Independent { seed: Some(seed) })?;
         }
-        self.are_right(rows, 0, Schedule::Lockstep).map(drop)
+        self.are_right(rows, 0, Schedule::Lockstep)
     }
 
     /// On a GPU, the shape that the last variant's plan chooses holds its row, and its kernels have lines that make them.
