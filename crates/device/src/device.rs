@@ -213,10 +213,12 @@ impl Device {
     /// # Errors
     /// As there, for each of them; none is lost for another's.
     pub fn load_all_on_demand(&self, source: &KernelSource, lines: &[&str]) -> Vec<Result<Module, Error>> {
-        match (&self.kind, Nvrtc::find_in(&places(source.root()))) {
-            (Kind::Gpu(gpu), Ok(nvrtc)) => module::load_all_on_demand_gpu(gpu, source, &nvrtc, lines),
-            _ => lines.iter().map(|lines| self.load_on_demand(source, lines)).collect(),
+        if let Kind::Gpu(gpu) = &self.kind
+            && let Ok(nvrtc) = Nvrtc::find_in(&places(source.root()))
+        {
+            return module::load_all_on_demand_gpu(gpu, source, &nvrtc, lines);
         }
+        lines.iter().map(|lines| self.load_on_demand(source, lines)).collect()
     }
 
     /// Loads kernels that have no CUDA source: PTX as it stands. `name` is what messages call it.

@@ -202,7 +202,6 @@ fn problems(is_chosen: impl Fn(usize, &Try<'_>) -> bool) -> Option<(usize, Vec<S
     let number = |(number, one): &(usize, Try<'_>)| if quotes.contains_key(&one.name()) { 0 } else { *number };
     tries.retain(|one| is_chosen(number(one), &one.1));
     let found = cores::each(&tries, |(_, one)| one.problem(&nvrtc, quotes.get(&one.name())).unwrap());
-    assert_eq!(found.len(), tries.len(), "a thread died");
     Some((tries.len(), found.into_iter().flatten().collect()))
 }
 
