@@ -59,6 +59,8 @@ pattern!(WORDS, r"(?s)(<text [^>]*>)\n([^<]*?)\n(</text>)");
 pattern!(LINE, r#"<polyline fill="none"([^>]*) points="([^"]*)" ?(?:/>|></polyline>)\s*"#);
 pattern!(FILLED, r#"<path d="([^"]*)" style="fill:([^";]+)" ?(?:/>|></path>)"#);
 pattern!(PATH, r#"<path d="([^"]*)""#);
+pattern!(STYLED, r#"<path d="([^"]*)" style="([^"]*)" ?(?:/>|></path>)"#);
+pattern!(ROW, r"M([\d.]+) ([\d.]+)([hvmz\d. -]+)");
 pattern!(ARCS, r#"(?:<path d="M[\d. ]+C[\d. ]+" ?/>\s*){2,}"#);
 pattern!(JOINT, r#"" ?/>\s*<path d=""#);
 pattern!(BOX, r"M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)h-([\d.]+)z");
@@ -78,7 +80,8 @@ fn page(text: &str) -> String {
     let text = text.replace(r#" style="text-align: right""#, " class=end");
     // A cell ends where the next one begins.
     let text = CELL.replace_all(&text, "$1");
-    let text = CHART.replace_all(&text, |svg: &Captures<'_>| chart(&svg[0]));
+    let mut ids = 0;
+    let text = CHART.replace_all(&text, |svg: &Captures<'_>| chart(&svg[0], &mut ids));
     // The licence of the icons is said once a page.
     let mut is_said = false;
     unindented(&ICON.replace_all(&text, |icon: &Captures<'_>| {
@@ -98,8 +101,9 @@ fn unindented(text: &str) -> String {
     out
 }
 
-/// A chart or figure. Lines that look the same and follow each other, such as the dashes of one, become one path.
-fn chart(svg: &str) -> String {
+/// A chart or figure. Lines that look the same and follow each other, such as the dashes of one, become one path. `ids` counts what
+/// has a name on the page.
+fn chart(svg: &str, ids: &mut usize) -> String {
     let svg = svg.replace(r#" opacity="1""#, "");
     let svg = DIGITS.replace_all(&svg, r#"="$1""#);
     let svg = WORDS.replace_all(&svg, "$1$2$3");
@@ -109,6 +113,9 @@ fn chart(svg: &str) -> String {
         FILLED.replace_all(&svg, |path: &Captures<'_>| boxes(&path[1], &path[2]).unwrap_or_else(|| path[0].to_owned()));
     let svg = PATH.replace_all(&svg, |path: &Captures<'_>| {
         relative(&path[1]).map_or_else(|| path[0].to_owned(), |short| path[0].replace(&path[1], &short))
+    });
+    let svg = STYLED.replace_all(&svg, |path: &Captures<'_>| {
+        repeated(&path[1], &path[2], ids).unwrap_or_else(|| path[0].to_owned())
     });
     // Arcs of one group, from lane to lane.
     let svg = ARCS.replace_all(&svg, |arcs: &Captures<'_>| JOINT.replace_all(&arcs[0], "").into_owned());
@@ -131,28 +138,42 @@ fn chart(svg: &str) -> String {
     out + &svg[at..]
 }
 
-/// Filled boxes of one height as a line as thick as they are high, with gaps; nothing where a path is anything else.
+/// Filled boxes as lines as thick as they are high, with gaps: a path for each height. Nothing where a path is anything else.
 fn boxes(path: &str, colour: &str) -> Option<String> {
-    let mut out = String::new();
-    let (mut end, mut last, mut thick) = (0, None, None);
+    struct Line {
+        thick: f64,
+        drawn: String,
+        row: f64,
+        /// Right end of its last box.
+        after: f64,
+    }
+    let mut lines: Vec<Line> = Vec::new();
+    let mut end = 0;
     for found in BOX.captures_iter(path) {
         let whole = found.get(0)?;
         let number = |place: usize| found[place].parse::<f64>().ok();
-        let (x, y, w, h) = (number(1)?, number(2)?, number(3)?, number(4)?);
-        if whole.start() != end || found[3] != found[5] || *thick.get_or_insert(h) != h {
+        let (x, y, w, thick) = (number(1)?, number(2)?, number(3)?, number(4)?);
+        if whole.start() != end || found[3] != found[5] {
             return None;
         }
-        match last {
-            Some((row, after)) if row == y && x > after => out += &format!("m{} 0h{w}", rounded(x - after)),
-            _ => out += &format!("M{x} {}h{w}", rounded(y + h / 2.0)),
+        let from = format!("M{x} {}h{w}", rounded(y + thick / 2.0));
+        let after = x + w;
+        match lines.iter_mut().find(|line| line.thick == thick) {
+            None => lines.push(Line { thick, drawn: from, row: y, after }),
+            Some(line) => {
+                let follows = line.row == y && x > line.after;
+                line.drawn += &if follows { format!("m{} 0h{w}", rounded(x - line.after)) } else { from };
+                (line.row, line.after) = (y, after);
+            }
         }
-        (end, last) = (whole.end(), Some((y, x + w)));
+        end = whole.end();
     }
-    let thick = thick.filter(|_| end == path.len())?;
-    Some(format!(r#"<path d="{out}" style="stroke:{colour};stroke-width:{thick}"/>"#))
+    let path_of =
+        |Line { thick, drawn, .. }| format!(r#"<path d="{drawn}" style="stroke:{colour};stroke-width:{thick}"/>"#);
+    (end == path.len()).then(|| lines.into_iter().map(path_of).collect())
 }
 
-/// Boxes by their distance from the one before, where that is shorter; nothing where a path is anything else.
+/// Boxes by their distance from the one before in their row; nothing where a path is anything else.
 fn relative(path: &str) -> Option<String> {
     let mut out = String::new();
     let (mut end, mut last) = (0, None);
@@ -160,15 +181,58 @@ fn relative(path: &str) -> Option<String> {
         let whole = found.get(0)?;
         let (x, y) = (found[1].parse::<f64>().ok()?, found[2].parse::<f64>().ok()?);
         let far = format!("M{} {}", &found[1], &found[2]);
-        let near = last.map(|(a, b)| format!("m{} {}", rounded(x - a), rounded(y - b)));
         if whole.start() != end {
             return None;
         }
-        out += near.filter(|near| near.len() < far.len()).as_ref().unwrap_or(&far);
+        match last {
+            Some((before, row)) if row == y => out += &format!("m{} 0", rounded(x - before)),
+            _ => out += &far,
+        }
         out += &whole.as_str()[far.len()..];
         (end, last) = (whole.end(), Some((x, y)));
     }
     (end == path.len()).then_some(out)
+}
+
+/// A path whose rows repeat, with each row once and the others as uses of it; nothing where none does.
+fn repeated(path: &str, style: &str, ids: &mut usize) -> Option<String> {
+    /// Fewer bytes than this are no more than the use that would stand for them.
+    const SHORT: usize = 40;
+    let mut rows: Vec<(&str, &str, Vec<f64>)> = Vec::new();
+    let (mut end, mut rest) = (0, String::new());
+    for found in ROW.captures_iter(path) {
+        let (whole, y) = (found.get(0)?, found[2].parse::<f64>().ok()?);
+        if whole.start() != end {
+            return None;
+        }
+        end = whole.end();
+        let (x, line) = (found.get(1)?.as_str(), found.get(3)?.as_str());
+        match rows.iter_mut().find(|row| (row.0, row.1) == (x, line)) {
+            Some(row) => row.2.push(y),
+            None => rows.push((x, line, vec![y])),
+        }
+    }
+    let is_repeated = |row: &(&str, &str, Vec<f64>)| row.2.len() > 1 && row.1.len() > SHORT;
+    if end != path.len() || !rows.iter().any(is_repeated) {
+        return None;
+    }
+    let mut out = String::new();
+    for row in &rows {
+        let (x, line, at) = row;
+        if !is_repeated(row) {
+            at.iter().for_each(|y| rest += &format!("M{x} {y}{line}"));
+            continue;
+        }
+        *ids += 1;
+        out += &format!(r#"<path id="_{ids}" d="M{x} {}{line}" style="{style}"/>"#, at[0]);
+        for y in &at[1..] {
+            out += &format!("<use href=\"#_{ids}\" y=\"{}\"/>", rounded(y - at[0]));
+        }
+    }
+    if !rest.is_empty() {
+        out += &format!(r#"<path d="{rest}" style="{style}"/>"#);
+    }
+    Some(out)
 }
 
 fn rounded(number: f64) -> f64 {
@@ -262,33 +326,55 @@ mod tests {
             line("y", "9,9 1,1")
         );
         assert_eq!(
-            chart(&svg),
+            chart(&svg, &mut 0),
             "<svg a>\n<path d=\"M1,2 3,4M5,6 7,8\" fill=\"none\" x/>\n<path d=\"M9,9 1,1\" fill=\"none\" y/>\n<circle/></svg>"
         );
         assert_eq!(
-            chart("<svg><text font-size=\"10.48387\">\n0.5\n</text></svg>"),
+            chart("<svg><text font-size=\"10.48387\">\n0.5\n</text></svg>", &mut 0),
             "<svg><text font-size=\"10.48\">0.5</text></svg>"
         );
     }
 
     #[test]
-    fn boxes_of_one_height_become_a_line_and_others_stay() {
+    fn boxes_become_lines_as_thick_as_they_are_high_and_others_stay() {
         let path = |d: &str| format!("<svg a><path d=\"{d}\" style=\"fill:red\" /></svg>");
+        let chart = |svg: &str| chart(svg, &mut 0);
         assert_eq!(
             chart(&path("M1.5 16h18.5v7h-18.5zM21 16h18.5v7h-18.5zM1.5 24h2v7h-2z")),
             "<svg a><path d=\"M1.5 19.5h18.5m1 0h18.5M1.5 27.5h2\" style=\"stroke:red;stroke-width:7\"/></svg>"
         );
-        for other in ["M1 2h3v4h-3zM5 2h3v5h-3z", "M1 2h3v4h-3zL1 2", "M1 2h3v4h-2z", "M1 2l3 4"] {
+        for other in ["M1 2h3v4h-3zL1 2", "M1 2h3v4h-2z", "M1 2l3 4"] {
             assert_eq!(chart(&path(other)), path(other));
         }
         assert_eq!(
-            chart(&path("M75 16.5h17v6h-17zM94.5 16.5h17v7h-17zM75 24.5h17v6h-17z")),
-            path("M75 16.5h17v6h-17zm19.5 0h17v7h-17zM75 24.5h17v6h-17z")
+            chart(&path("M1 2h3v4h-3zM5 2h3v6h-3zM9 2h3v4h-3z")),
+            "<svg a><path d=\"M1 4h3m5 0h3\" style=\"stroke:red;stroke-width:4\"/><path d=\"M5 5h3\" style=\"stroke:red;stroke-width:6\"/></svg>"
+        );
+        let frames = |d: &str| path(d).replace("fill:red", "fill:none;stroke:red");
+        assert_eq!(
+            chart(&frames("M75 16.5h17v6h-17zM94.5 16.5h17v7h-17zM75 24.5h17v6h-17z")),
+            frames("M75 16.5h17v6h-17zm19.5 0h17v7h-17zM75 24.5h17v6h-17z")
         );
         assert_eq!(
             chart(r#"<svg><path d="M1 2C3 4 5 6 7 8" /><path d="M2 3C4 5 6 7 8 9" /><path d="M1 2L3 4" /></svg>"#),
             r#"<svg><path d="M1 2C3 4 5 6 7 8M2 3C4 5 6 7 8 9" /><path d="M1 2L3 4" /></svg>"#
         );
+    }
+
+    #[test]
+    fn rows_that_repeat_are_written_once() {
+        let row = "h18.5v12h-18.5zm19.5 0h18.5v12h-18.5zm19.5 0h18.5v12h-18.5z";
+        let mut ids = 3;
+        assert_eq!(
+            repeated(&format!("M1.5 2{row}M1.5 15.5{row}M2 3{row}M4 5h6"), "x", &mut ids).as_deref(),
+            Some(&*format!(
+                r##"<path id="_4" d="M1.5 2{row}" style="x"/><use href="#_4" y="13.5"/><path d="M2 3{row}M4 5h6" style="x"/>"##
+            ))
+        );
+        assert_eq!(ids, 4);
+        for other in [format!("M1 2{row}M3 2{row}"), format!("M1 2{row}L5 6M1 3{row}"), "M1 2h3M1 4h3".to_owned()] {
+            assert_eq!(repeated(&other, "x", &mut ids), None, "{other}");
+        }
     }
 
     #[test]
