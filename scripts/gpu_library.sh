@@ -28,7 +28,7 @@ if [[ ${1:-} == --build ]]; then
     bin=target/release/gpu
     mkdir -p "$bin"
     cargo build --release --package reduction --examples
-    suite=$(cargo test --release --package reduction --test library --no-run 2>&1 | sed -n 's/.*Executable .*(\(.*\))/\1/p')
+    suite=$(cargo test --release --package reduction-tests --test library --no-run 2>&1 | sed -n 's/.*Executable .*(\(.*\))/\1/p')
     cp "$suite" "$bin/library"
     cp target/release/examples/{01-sum,02-rows,03-softmax,04-graph,06-own-operator,07-gradients,clock,compare,first_plan} "$bin/"
     if command -v nvcc > /dev/null; then
