@@ -86,14 +86,14 @@ pub fn of(root: &Path, pieces: Vec<Piece>, shares: usize, makers: &[&str]) -> Op
     Some((chosen, words))
 }
 
-/// What a test does in CI of pieces that are chapters, labs or exercises: what the commit has changed and a third of the rest, and it says
+/// What a test does in CI of pieces that are chapters, labs or exercises: what the commit has changed and a sixth of the rest, and it says
 /// so where the test harness shows it; everything elsewhere, and where one of `makers` has changed.
 ///
 /// # Panics
 /// If none is chosen: the test would prove nothing.
 pub fn for_test(what: &str, root: &Path, pieces: Vec<Piece>, makers: &[&str]) -> BTreeSet<String> {
     let all = pieces.iter().map(|piece| piece.name.clone()).collect();
-    let Some((chosen, words)) = of(root, pieces, 3, makers) else { return all };
+    let Some((chosen, words)) = of(root, pieces, 6, makers) else { return all };
     // What `println` says of a test that passes is not shown.
     let _ = writeln!(std::io::stderr(), "{what}: {words}");
     assert!(!chosen.is_empty(), "{what}: none is in the share");
