@@ -114,7 +114,7 @@ const TREE: &[Check] = &[
     tree("engine", 100, engine::check),
     tree("editor", 20, editor::check),
     tree("exercises", 60, |root| exercise::check(root, &listed())),
-    tree("generated", 90, bless::check),
+    tree("generated", 100, bless::check),
     tree("records", 10, bless::records),
     tree("headlines", 1, headlines::check),
     tree("includes", 5, |root| Ok(includes::check(root, &root.join("book/src"))?.findings)),
@@ -127,12 +127,12 @@ const TREE: &[Check] = &[
 
 /// Checks of the built book, of which the first builds it.
 const SITE: &[Check] = &[
-    other("book", 25, |scene| Ok(Verdict::Pass(format!("{} pages", book::build(&scene.root)?.pages)))),
+    other("book", 40, |scene| Ok(Verdict::Pass(format!("{} pages", book::build(&scene.root)?.pages)))),
     tree("links", 10, |root| links::check(&built_site(root)?)),
-    tree("language", 40, language::check),
+    tree("language", 45, language::check),
     by_browser("pages", 190, pages::check),
     by_browser("labs", 180, figures::check),
-    by_browser("edit", 40, edit::check),
+    by_browser("edit", 50, edit::check),
 ];
 
 /// Runs the verb. Both lists run at once: the one waits for browsers, the other for the compiler and the simulator.
