@@ -20,9 +20,6 @@ const GENERATED: &str = "book/src/generated";
 /// File of a chapter's facts, each a line with an anchor.
 const FACTS: &str = "facts.md";
 
-/// Shares that the chapters are dealt into, where CI compares.
-const SHARES: usize = 3;
-
 /// Sources that decide what is generated for every chapter.
 const MAKERS: [&str; 9] = [
     "crates/course/src/bless.rs",
@@ -77,13 +74,13 @@ fn runs(lesson: &Chapter, root: &Path) -> Result<Vec<Run>> {
 }
 
 /// Compares every generated file with what a program writes today. In CI the chapters' runs, which take longest, are those of the
-/// chapters that the commit has changed and of a third of the others; of the rest it is seen that no record is missing.
+/// chapters that the commit has changed and of a share of the others; of the rest it is seen that no record is missing.
 ///
 /// # Errors
 /// A run that fails; a file that cannot be read.
 pub fn check(root: &Path) -> Result<Findings> {
     let pieces = lessons::slugs().map(|slug| piece(root, slug)).collect();
-    let Some((chosen, words)) = share::of(root, pieces, SHARES, &MAKERS) else { return generate(root, Mode::Check) };
+    let Some((chosen, words)) = share::of(root, pieces, &MAKERS) else { return generate(root, Mode::Check) };
     let mut findings = generate_for(root, Mode::Check, |slug| chosen.contains(slug))?;
     findings.problems.extend(chosen.is_empty().then(|| "no chapter is in the share: none was run".to_owned()));
     findings.notes.push(format!("chapters run: {words}"));

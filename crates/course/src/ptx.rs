@@ -12,9 +12,6 @@ use crate::lessons;
 use crate::share::{self, Piece};
 use crate::{exercise, workspace};
 
-/// Shares that the kernels are dealt into. One of them takes NVRTC a sixth of what all take.
-const SHARES: usize = 6;
-
 /// Sources that decide what PTX is made of a kernel.
 const MAKERS: [&str; 4] =
     ["crates/device/src/committed.rs", "crates/device/src/nvrtc", "crates/ptx/src/fold.rs", "crates/ptx/src/index.rs"];
@@ -78,7 +75,7 @@ pub fn check(root: &Path) -> Result<Findings> {
 pub fn check_share(root: &Path) -> Result<Findings> {
     let mut kernels = kernels(root)?;
     let pieces = kernels.iter().map(|kernel| piece(root, kernel)).collect::<Result<Vec<Piece>>>()?;
-    let Some((chosen, words)) = share::of(root, pieces, SHARES, &MAKERS) else { return check(root) };
+    let Some((chosen, words)) = share::of(root, pieces, &MAKERS) else { return check(root) };
     let mut findings = check_stamps(root)?;
     kernels.retain(|kernel| chosen.contains(&workspace::name(root, &kernel.cu)));
     let mut recompiled = Findings::new("kernels");

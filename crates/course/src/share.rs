@@ -74,26 +74,29 @@ pub fn files_of(slug: &str) -> Vec<String> {
     kernels.into_iter().chain(others).collect()
 }
 
+/// Shares that pieces are dealt into.
+const SHARES: usize = 6;
+
 /// The share of these pieces that CI does, and words that say so; `None` where everything is done: outside CI, without git, and where
 /// the commit has changed one of `makers`, sources that all pieces depend on.
-pub fn of(root: &Path, pieces: Vec<Piece>, shares: usize, makers: &[&str]) -> Option<(BTreeSet<String>, String)> {
+pub fn of(root: &Path, pieces: Vec<Piece>, makers: &[&str]) -> Option<(BTreeSet<String>, String)> {
     let is_ci = std::env::var_os("CI").is_some_and(|ci| ci != "false");
     let commit = is_ci.then(|| commit(root))?.filter(|commit| !commit.has_changed(makers))?;
     let all = pieces.len();
-    let chosen = commit.share(pieces, shares);
+    let chosen = commit.share(pieces, SHARES);
     let words =
         format!("{} of {all}: what {} has changed, and the share that its hash picks", chosen.len(), commit.short());
     Some((chosen, words))
 }
 
-/// What a test does in CI of pieces that are chapters, labs or exercises: what the commit has changed and a sixth of the rest, and it says
+/// What a test does in CI of pieces that are chapters, labs or exercises: what the commit has changed and a share of the rest, and it says
 /// so where the test harness shows it; everything elsewhere, and where one of `makers` has changed.
 ///
 /// # Panics
 /// If none is chosen: the test would prove nothing.
 pub fn for_test(what: &str, root: &Path, pieces: Vec<Piece>, makers: &[&str]) -> BTreeSet<String> {
     let all = pieces.iter().map(|piece| piece.name.clone()).collect();
-    let Some((chosen, words)) = of(root, pieces, 6, makers) else { return all };
+    let Some((chosen, words)) = of(root, pieces, makers) else { return all };
     // What `println` says of a test that passes is not shown.
     let _ = writeln!(std::io::stderr(), "{what}: {words}");
     assert!(!chosen.is_empty(), "{what}: none is in the share");

@@ -35,18 +35,16 @@ const COUNTS: [(&str, &[&str]); 6] = [
     ("instructions", &["ptx_inst_executed"]),
 ];
 
-/// Shares that the labs are dealt into, where CI looks at them.
-const SHARES: usize = 3;
 /// What each lab's views are made of: with another of these, every lab is looked at.
 const MAKERS: [&str; 2] = ["crates/web/browser/labs.mjs", "crates/web/src/"];
 /// Pages with a lab or a film beside those of the chapters.
 const MORE: [&str; 3] = ["champion", "first-kernel", "introduction"];
 
-/// Runs the check. In CI it looks at the labs that the commit has changed, and at a third of the others.
+/// Runs the check. In CI it looks at the labs that the commit has changed, and at a share of the others.
 pub fn check(scene: &Scene, chromium: &Path) -> Result<Verdict> {
     let all: Vec<&str> = lessons::slugs().chain(MORE).collect();
     let pieces = all.iter().map(|slug| piece(&scene.root, slug)).collect();
-    let share = share::of(&scene.root, pieces, SHARES, &MAKERS);
+    let share = share::of(&scene.root, pieces, &MAKERS);
     let words = share.as_ref().map_or_else(String::new, |(_, words)| format!("labs {words}; "));
     let is_chosen = |slug: &str| share.as_ref().is_none_or(|(chosen, _)| chosen.contains(slug));
     let pictures = scene.root.join("target/gate/labs");

@@ -10,15 +10,13 @@ use super::browser;
 use super::{Scene, Verdict, built_site};
 use crate::book::language::edition;
 
-/// Shares that the pages are dealt into, where CI looks at them.
-const SHARES: usize = 3;
 /// What of a page's views hangs on no page: another of these, and every page is looked at.
 const MAKERS: [&str; 3] = ["crates/web/browser/pages.mjs", "crates/web/browser/contrast.mjs", "crates/book/src/book/"];
 
-/// Runs the check. In CI it looks at the pages that the commit has changed, and at a third of the others.
+/// Runs the check. In CI it looks at the pages that the commit has changed, and at a share of the others.
 pub fn check(scene: &Scene, chromium: &Path) -> Result<Verdict> {
     let site = built_site(&scene.root)?;
-    let share = share::of(&scene.root, pieces(&site)?, SHARES, &MAKERS);
+    let share = share::of(&scene.root, pieces(&site)?, &MAKERS);
     let (chosen, words) = share.map_or_else(Default::default, |(names, words)| (names, format!(" ({words})")));
     let chosen: Vec<PathBuf> = chosen.into_iter().map(PathBuf::from).collect();
     let pictures = scene.root.join("target/gate/pages");
