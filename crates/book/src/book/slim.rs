@@ -198,7 +198,13 @@ fn relative(path: &str) -> Option<String> {
 fn repeated(path: &str, style: &str, ids: &mut usize) -> Option<String> {
     /// Fewer bytes than this are no more than the use that would stand for them.
     const SHORT: usize = 40;
-    let mut rows: Vec<(&str, &str, Vec<f64>)> = Vec::new();
+    struct Row<'a> {
+        x: &'a str,
+        drawn: &'a str,
+        /// Where it begins, from the top.
+        places: Vec<f64>,
+    }
+    let mut rows: Vec<Row<'_>> = Vec::new();
     let (mut end, mut rest) = (0, String::new());
     for found in ROW.captures_iter(path) {
         let (whole, y) = (found.get(0)?, found[2].parse::<f64>().ok()?);
@@ -206,27 +212,27 @@ fn repeated(path: &str, style: &str, ids: &mut usize) -> Option<String> {
             return None;
         }
         end = whole.end();
-        let (x, line) = (found.get(1)?.as_str(), found.get(3)?.as_str());
-        match rows.iter_mut().find(|row| (row.0, row.1) == (x, line)) {
-            Some(row) => row.2.push(y),
-            None => rows.push((x, line, vec![y])),
+        let (x, drawn) = (found.get(1)?.as_str(), found.get(3)?.as_str());
+        match rows.iter_mut().find(|row| (row.x, row.drawn) == (x, drawn)) {
+            Some(row) => row.places.push(y),
+            None => rows.push(Row { x, drawn, places: vec![y] }),
         }
     }
-    let is_repeated = |row: &(&str, &str, Vec<f64>)| row.2.len() > 1 && row.1.len() > SHORT;
+    let is_repeated = |row: &Row<'_>| row.places.len() > 1 && row.drawn.len() > SHORT;
     if end != path.len() || !rows.iter().any(is_repeated) {
         return None;
     }
     let mut out = String::new();
     for row in &rows {
-        let (x, line, at) = row;
+        let Row { x, drawn, places } = row;
         if !is_repeated(row) {
-            at.iter().for_each(|y| rest += &format!("M{x} {y}{line}"));
+            places.iter().for_each(|y| rest += &format!("M{x} {y}{drawn}"));
             continue;
         }
         *ids += 1;
-        out += &format!(r#"<path id="_{ids}" d="M{x} {}{line}" style="{style}"/>"#, at[0]);
-        for y in &at[1..] {
-            out += &format!("<use href=\"#_{ids}\" y=\"{}\"/>", rounded(y - at[0]));
+        out += &format!(r#"<path id="_{ids}" d="M{x} {}{drawn}" style="{style}"/>"#, places[0]);
+        for y in &places[1..] {
+            out += &format!("<use href=\"#_{ids}\" y=\"{}\"/>", rounded(y - places[0]));
         }
     }
     if !rest.is_empty() {
