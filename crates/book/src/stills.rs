@@ -271,7 +271,7 @@ mod tests {
         "book/src/lab/words",
     ];
 
-    /// CI audits the labs that the commit has changed, and a share of the others.
+    /// The labs that the commit has changed are audited, and a share of the others.
     #[test]
     fn every_sentence_of_every_lab_says_what_the_run_does() {
         let root = workspace::root().unwrap();

@@ -1,5 +1,6 @@
-//! Share of a check's work that CI does for a commit: what the commit has changed, and a part of the rest, which its hash picks. A
-//! maintainer's gate does everything, and so does a tree without git or without the commit before.
+//! Share of a check's work that is done for a commit: what the commit has changed, and a part of the rest, which its hash picks. Tests
+//! do it wherever `COURSE_ALL` is not set, the gate in CI. A maintainer's gate does everything, and so does a tree without git or
+//! without the commit before.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -77,11 +78,16 @@ pub fn files_of(slug: &str) -> Vec<String> {
 /// Shares that pieces are dealt into.
 const SHARES: usize = 6;
 
-/// The share of these pieces that CI does, and words that say so; `None` where everything is done: outside CI, without git, and where
-/// the commit has changed one of `makers`, sources that all pieces depend on.
+/// The share of these pieces that the gate does in CI, and words that say so; `None` where it does everything: outside CI, without git,
+/// and where the commit has changed one of `makers`, sources that all pieces depend on.
 pub fn of(root: &Path, pieces: Vec<Piece>, makers: &[&str]) -> Option<(BTreeSet<String>, String)> {
     let is_ci = std::env::var_os("CI").is_some_and(|ci| ci != "false");
-    let commit = is_ci.then(|| commit(root))?.filter(|commit| !commit.has_changed(makers))?;
+    is_ci.then(|| chosen(root, pieces, makers))?
+}
+
+/// As [`of`], in CI and elsewhere.
+fn chosen(root: &Path, pieces: Vec<Piece>, makers: &[&str]) -> Option<(BTreeSet<String>, String)> {
+    let commit = commit(root).filter(|commit| !commit.has_changed(makers))?;
     let all = pieces.len();
     let chosen = commit.share(pieces, SHARES);
     let words =
@@ -89,14 +95,15 @@ pub fn of(root: &Path, pieces: Vec<Piece>, makers: &[&str]) -> Option<(BTreeSet<
     Some((chosen, words))
 }
 
-/// What a test does in CI of pieces that are chapters, labs or exercises: what the commit has changed and a share of the rest, and it says
-/// so where the test harness shows it; everything elsewhere, and where one of `makers` has changed.
+/// What a test does of pieces that are chapters, labs or exercises: what the commit has changed and a share of the rest, and it says so
+/// where the test harness shows it; everything where `COURSE_ALL` is set, without git, and where one of `makers` has changed.
 ///
 /// # Panics
 /// If none is chosen: the test would prove nothing.
 pub fn for_test(what: &str, root: &Path, pieces: Vec<Piece>, makers: &[&str]) -> BTreeSet<String> {
     let all = pieces.iter().map(|piece| piece.name.clone()).collect();
-    let Some((chosen, words)) = of(root, pieces, makers) else { return all };
+    let takes_share = std::env::var_os("COURSE_ALL").is_none();
+    let Some((chosen, words)) = takes_share.then(|| chosen(root, pieces, makers)).flatten() else { return all };
     // What `println` says of a test that passes is not shown.
     let _ = writeln!(std::io::stderr(), "{what}: {words}");
     assert!(!chosen.is_empty(), "{what}: none is in the share");

@@ -215,7 +215,7 @@ mod tests {
         check(root, &[]).unwrap().problems
     }
 
-    /// The lab of each kernel shows what the judge found, which is not judged anew for it. CI judges the kernels of a share of the
+    /// The lab of each kernel shows what the judge found, which is not judged anew for it. Judged are the kernels of a share of the
     /// exercises.
     #[test]
     fn starters_fail_solutions_pass_wrong_kernels_are_rejected_and_labs_show_it() {

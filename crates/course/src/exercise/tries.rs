@@ -205,7 +205,7 @@ fn problems(is_chosen: impl Fn(usize, &Try<'_>) -> bool) -> Option<(usize, Vec<S
     Some((tries.len(), found.into_iter().flatten().collect()))
 }
 
-/// CI tries those of a share of the exercises.
+/// Those of a share of the exercises are tried.
 #[test]
 fn what_outside_authors_tried_is_judged_rightly() {
     let root = workspace::root().unwrap();
