@@ -1163,6 +1163,41 @@ __device__ void loss_stream(Task<Op> task, Losses losses, unsigned int) {
             write_loss(task, losses, at, target, all, shift, sum);
     }
 }
+// Where its logsumexp is saved, nothing has to be found of a row: a block
+// takes `part` columns of it, and other blocks the rest. V vectors a thread
+// are on their way while those before them become gradients, and the first
+// wait for no label.
+template <class Op, unsigned int V>
+__device__ void loss_saved(Task<Op> task, Losses losses, unsigned int part) {
+    constexpr unsigned int W = PER_VECTOR<typename Op::In>, STEP = 256 * V;
+    unsigned int parts = (task.cols - 1) / part + 1;
+    unsigned int number = blockIdx.x / parts, from = blockIdx.x % parts * part;
+    Row<Op, W> row(task, number, from, min(part, task.cols - from), 256);
+    Held<Op, V, W> held;
+    held.load(row, threadIdx.x, 256);
+    Target target = target_of(task, losses, number, threadIdx.x == 0);
+    if (target.label == NO_LABEL)
+        return fill(row, target.instead, threadIdx.x, 256);
+    Pair all = saved_pair(losses, number);
+    Known known = gradient_of(task, losses, number, target, all);
+    known.label -= from;
+    float base = base_of(all.max);
+    if (held.has_first)
+        narrow(Op::each(held.first, 0, exponential(held.first - base),
+                        threadIdx.x, known),
+               row.out[threadIdx.x]);
+    held.has_first = false;
+#pragma unroll 1
+    for (unsigned int at = threadIdx.x; at < row.pieces(); at += STEP) {
+        held.widen(row);
+        for (unsigned int k = 0; k < V; k++)
+            row.load(held.pieces[k], held.others[k], at + STEP + k * 256);
+        float e[V][W];
+        for (unsigned int k = 0; k < V * W; k++)
+            e[k / W][k % W] = exponential(held.x[k / W][k % W] - base);
+        held.write(row, at, 256, e, 0, known);
+    }
+}
 
 // The sum of the losses and the rows that count. In doubles, so that the
 // order of so many losses does not matter.
@@ -1220,8 +1255,8 @@ extern "C" __global__ void __launch_bounds__(256)
     if (counted) *counted = mine.count;
 }
 
-#define LOSS(OP, NAME, TYPE, SHAPE, ...) \
-    extern "C" __global__ void __launch_bounds__(256) NAME##_##TYPE( \
+#define LOSS(OP, NAME, TYPE, THREADS, SHAPE, ...) \
+    extern "C" __global__ void __launch_bounds__(THREADS) NAME##_##TYPE( \
         TASK(OP), long long ignored, float smoothing, float* logsumexp, \
         unsigned int* flag, const unsigned long long* counted, \
         unsigned int lanes) { \
@@ -1229,11 +1264,14 @@ extern "C" __global__ void __launch_bounds__(256)
             GIVEN, {ignored, smoothing, logsumexp, flag, counted}, lanes); \
     }
 #define LOSSES(T, TYPE) \
-    LOSS(Loss<T>, loss_held_v2, TYPE, loss_held, 2) \
-    LOSS(Loss<T>, loss_stream_t256u2, TYPE, loss_stream, 256, 2) \
-    LOSS(LossGradient<T>, loss_gradient_held_v2, TYPE, loss_held, 2) \
-    LOSS(LossGradient<T>, loss_gradient_stream_t256, TYPE, loss_stream, 256, \
-         8 / PER_VECTOR<T>)
+    LOSS(Loss<T>, loss_held_v2, TYPE, 256, loss_held, 2) \
+    LOSS(Loss<T>, loss_stream_t256u2, TYPE, 256, loss_stream, 256, 2) \
+    LOSS(Loss<T>, loss_stream_t512u2, TYPE, 512, loss_stream, 512, 2) \
+    LOSS(Loss<T>, loss_stream_t1024u2, TYPE, 1024, loss_stream, 1024, 2) \
+    LOSS(LossGradient<T>, loss_gradient_held_v2, TYPE, 256, loss_held, 2) \
+    LOSS(LossGradient<T>, loss_gradient_saved_v1, TYPE, 256, loss_saved, 1) \
+    LOSS(LossGradient<T>, loss_gradient_stream_t256, TYPE, 256, loss_stream, \
+         256, 8 / PER_VECTOR<T>)
 LOSSES(float, f32)
 LOSSES(bf16, bf16)
 LOSSES(f16, f16)

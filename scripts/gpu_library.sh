@@ -6,7 +6,7 @@
 #   OUT    folder for what comes out; made if it is not there
 #   BIN    folder with `library` (the suite) and the examples, default target/release/gpu; build them first, on any machine:
 #          scripts/gpu_library.sh --build
-#   PARTS  in the environment: which parts to run, default "examples clock candle cubek cub suite"; PARTS=cub takes under two minutes
+#   PARTS  in the environment: which parts to run, default "examples clock candle cubek cub losses suite"; PARTS=cub takes under two minutes
 #   CALLS  in the environment: random calls, default 1000
 #   EXACT  in the environment: arrays of random bit patterns whose sums are held to arbitrary precision, default 6250
 #   CANDLE in the environment: folder with the sources of candle-kernels (0.11.1), whose kernels are timed beside ours on the same arrays
@@ -14,6 +14,9 @@
 # `beside-cubek` in BIN is timed too, if it is there: crates/reduction/examples/beside-cubek, built by hand. CUB is timed by all libcub*.so
 # in BIN, of each shape the fastest. `--build` makes them where nvcc is: of the toolkit's CUB, and with CCCL in the environment, a folder
 # with CCCL's sources, of these too; for ARCH, default sm_90. If there is none, nvcc makes one of its own CUB on the machine with the card.
+#
+# Losses of torch, Liger and QuACK are timed too; SITE in the environment is a folder with the packages liger_kernel and quack, where they
+# are not installed.
 #
 # CARD in the environment is the card as the names of the records have it, default h200.
 #
@@ -40,7 +43,7 @@ if [[ ${1:-} == --build ]]; then
     exit 0
 fi
 if [[ $# -lt 1 || $# -gt 2 || $1 == -* ]]; then
-    sed -n '2,25s/^# \{0,1\}//p' "$0"
+    sed -n '2,28s/^# \{0,1\}//p' "$0"
     exit 2
 fi
 out=$1
@@ -63,8 +66,9 @@ on_gpu=(env REDUCTION_ON_GPU=1)
 own=("$bin/library" --test-threads=1 families:: axes:: many:: offsets:: loss:: masked:: normalise:: quantised:: exact:: exact_rows:: gpu::)
 
 use_toolkit
+if [[ -n ${SITE:-} ]]; then export PYTHONPATH=$SITE${PYTHONPATH:+:$PYTHONPATH}; fi
 
-wanted() { [[ " ${PARTS:-examples clock candle cubek cub suite} " == *" $1 "* ]]; }
+wanted() { [[ " ${PARTS:-examples clock candle cubek cub losses suite} " == *" $1 "* ]]; }
 # A step that writes a record, and says on the way what it found. Usage: record NAME WHAT SECONDS COMMAND...
 record() {
     attempt "$2" "$3" bash -c '"${@:3}" > "$1" 2> "$2"' record "$out/$1.json" "$out/$1.txt" "${@:4}"
@@ -103,6 +107,10 @@ if wanted cub; then
     else
         echo "gpu_library.sh: neither $bin/libcub*.so nor nvcc is there, so CUB is left out" >&2
     fi
+fi
+if wanted losses; then
+    record losses "losses" 60 "$bin/compare" losses
+    into torch-losses.txt "losses of others" 260 python3 "$(dirname "$0")/torch_losses.py" "$out/torch-losses.json" --seconds 200
 fi
 attempt "records" 60 python3 "$(dirname "$0")/library_records.py" "$out"
 if ! wanted suite; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes records of what scripts/gpu_library.sh timed: the library beside candle and torch, beside cubek, and beside CUB.
+"""Makes records of what scripts/gpu_library.sh timed: the library beside candle and torch, beside cubek, beside CUB, and its losses beside torch, Liger and QuACK.
 
 Usage: python3 scripts/library_records.py FOLDER
 
@@ -19,6 +19,19 @@ def write(path, record):
     head = json.dumps(record, indent=1)
     with open(path, "w", encoding="utf-8") as out:
         out.write(f'{head[:-2]},\n "cases": [\n{cases}\n]}}\n')
+
+
+def losses(record, others):
+    """Beside each of ours the fastest other whose results are right."""
+    key = lambda case: tuple(case[name] for name in ("op", "type", "rows", "cols"))  # noqa: E731
+    fastest = {}
+    for case in sorted((case for case in others["cases"] if case["ok"]), key=lambda case: case["cold_us"]):
+        names = {name: case[name] for name in ("entrant", "op", "type", "rows", "cols")}
+        fastest.setdefault(key(case), names | {"us": case["cold_us"]})
+    versions = {"torch": others["version"].split("+")[0], "QuACK": others["quack"], "Liger": others["liger"]}
+    rival = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
+    pairs = ((case, fastest.get(key(case))) for case in record["cases"])
+    return record | {"rival": rival, "cases": [case for pair in pairs for case in pair if case]}
 
 
 def main():
@@ -54,6 +67,8 @@ def main():
         write(path(f"{card_name}-cubek"), card | read("cubek"))
     if are_there("cub"):
         write(path(f"{card_name}-cub"), card | read_lines("cub"))
+    if are_there("losses", "torch-losses"):
+        write(path(f"{card_name}-losses"), card | losses(read_lines("losses"), read("torch-losses")))
 
 
 main()

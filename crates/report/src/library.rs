@@ -1,5 +1,5 @@
-//! The library beside candle, cubek, CUB and torch, and what its calls cost the host: the records of `scripts/gpu_library.sh`, and what the page
-//! shows of them.
+//! The library beside candle, cubek, CUB, torch and QuACK, and what its calls cost the host: the records of `scripts/gpu_library.sh`, and
+//! what the page shows of them.
 
 use std::path::Path;
 
@@ -13,8 +13,11 @@ use crate::sheet::Sheet;
 
 /// Folder of the records, from the root on.
 const FOLDER: &str = "measurements/library";
-/// Records of the library beside CUB, of which the first counts.
-const CUB: [&str; 2] = ["h200-cub.json", "h100-cub.json"];
+/// Records that one card or the other has, of which the first counts: their names, that of their facts, and the rival's.
+const OF_A_CARD: [([&str; 2], &str, &str); 2] = [
+    (["h200-cub.json", "h100-cub.json"], "cub", "CUB"),
+    (["h200-losses.json", "h100-losses.json"], "losses", "the fastest other"),
+];
 
 /// What the host pays, and the library beside candle.
 #[derive(Debug, Deserialize)]
@@ -74,7 +77,8 @@ struct Case {
     /// Name of the offsets of ragged rows.
     offsets: Option<String>,
     us: f64,
-    error: f64,
+    /// Largest error, where it is known and not only that it is small enough.
+    error: Option<f64>,
 }
 
 /// Layouts that have a row of a table each.
@@ -132,11 +136,12 @@ pub fn library(root: &Path) -> Result<Vec<(String, String)>> {
         ("beside-h100.md".to_owned(), beside("candle", &other.contest)),
         ("beside-cubek.md".to_owned(), beside("cubek", &cubek)),
     ];
-    // Once it has been taken, on either card.
-    if let Some(name) = CUB.into_iter().find(|name| root.join(FOLDER).join(name).exists()) {
-        let cub: Contest = read(root, name)?;
-        facts.extend(contest_facts("cub-", &cub));
-        files.push(("beside-cub.md".to_owned(), beside("CUB", &cub)));
+    // Once they have been taken.
+    for (names, name, rival) in OF_A_CARD {
+        let Some(file) = names.into_iter().find(|name| root.join(FOLDER).join(name).exists()) else { continue };
+        let record: Contest = read(root, file)?;
+        facts.extend(contest_facts(&format!("{name}-"), &record));
+        files.push((format!("beside-{name}.md"), beside(rival, &record)));
     }
     files.push(("facts.md".to_owned(), facts_text(&facts)));
     Ok(files)
@@ -149,7 +154,7 @@ fn read<T: serde::de::DeserializeOwned>(root: &Path, name: &str) -> Result<T> {
 }
 
 /// Shapes of an operation and type: rows, columns, the rival's time over ours, and both errors.
-fn pairs(record: &Contest, of: impl Fn(&Case) -> bool) -> Vec<(&Case, f64, f64)> {
+fn pairs(record: &Contest, of: impl Fn(&Case) -> bool) -> Vec<(&Case, f64, Option<f64>)> {
     let ours = record.cases.iter().filter(|case| case.entrant == "reduction" && of(case));
     let rival = |ours: &Case| {
         let is_same = |case: &Case| {
@@ -161,10 +166,13 @@ fn pairs(record: &Contest, of: impl Fn(&Case) -> bool) -> Vec<(&Case, f64, f64)>
     ours.filter_map(|ours| rival(ours).map(|rival| (ours, rival.us / ours.us, rival.error))).collect()
 }
 
-/// A row for each operation and type: the shape where the library is weakest, the mean over all, and the largest errors.
+/// A row for each operation and type: the shape where the library is weakest, the mean over all, and the largest errors, the rival's if
+/// they are known.
 fn beside(rival: &str, record: &Contest) -> String {
     let errors = format!("{rival}'s error");
-    let mut sheet = Sheet::new(2, ["operation", "type", "smallest", "at", "mean of all", "error", &errors]);
+    let are_known = record.cases.iter().all(|case| case.error.is_some());
+    let head = ["operation", "type", "smallest", "at", "mean of all", "error", &errors];
+    let mut sheet = Sheet::new(2, head.into_iter().take(if are_known { 7 } else { 6 }));
     let mut seen = Vec::new();
     for case in &record.cases {
         let key = (case.op, case.ty, case.of());
@@ -175,19 +183,20 @@ fn beside(rival: &str, record: &Contest) -> String {
         let pairs = pairs(record, |other| (other.op, other.ty, other.of()) == key);
         let Some(&(least, ratio, _)) = pairs.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else { continue };
         let mean = geometric_mean(pairs.iter().map(|pair| pair.1)).unwrap_or(f64::NAN);
-        let worst = |errors: &mut dyn Iterator<Item = f64>| match errors.fold(0.0, f64::max) {
+        let worst = |errors: &mut dyn Iterator<Item = Option<f64>>| match errors.flatten().fold(0.0, f64::max) {
             0.0 => "0".to_owned(),
             error => format!("{error:.0e}"),
         };
-        sheet.row([
+        let mut cells = vec![
             format!("`{}` of {}", case.op, case.of().words()),
             format!("`{}`", case.ty),
             format!("{ratio:.2}"),
             least.shape(),
             format!("{mean:.2}"),
             worst(&mut pairs.iter().map(|pair| pair.0.error)),
-            worst(&mut pairs.iter().map(|pair| pair.2)),
-        ]);
+        ];
+        cells.extend(are_known.then(|| worst(&mut pairs.iter().map(|pair| pair.2))));
+        sheet.row(cells);
     }
     sheet.markdown()
 }
@@ -251,7 +260,7 @@ mod tests {
             cols,
             offsets: None,
             us,
-            error: 0.0,
+            error: Some(0.0),
         };
         let ragged = |case: Case| Case { offsets: Some("giant".to_owned()), ..case };
         let cases = vec![

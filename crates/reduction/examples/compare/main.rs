@@ -1,5 +1,5 @@
-//! The library beside candle's own kernels, or beside CUB: the same arrays, in turns, in one run. Prints a record, its head first and then
-//! each case on a line of its own as it comes.
+//! The library beside candle's own kernels, or beside CUB: the same arrays, in turns, in one run; and its losses by themselves. Prints a
+//! record, its head first and then each case on a line of its own as it comes.
 //!
 //! A graph has calls enough, each on arrays of its own, that none finds its input in the L2. `scripts/library_records.py` makes a file
 //! of the lines.
@@ -7,6 +7,7 @@
 mod candle;
 mod cub;
 mod judge;
+mod losses;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,7 +24,8 @@ use self::judge::{Format, Judge};
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const USAGE: &str = "usage: compare candle REDUCE.cubin (candle-kernels' src/reduce.cu, compiled for this card), \
-    or compare cub SECONDS LIBRARY.so... (of scripts/cub_library.sh --library, of any versions of CUB)";
+    or compare cub SECONDS LIBRARY.so... (of scripts/cub_library.sh --library, of any versions of CUB), \
+    or compare losses (ours alone: scripts/torch_losses.py times the others)";
 /// Bytes that the calls of a graph touch at least, if there are arrays enough: several times an L2.
 const BYTES: u64 = 400 << 20;
 /// Most calls of a graph.
@@ -65,6 +67,7 @@ fn run() -> Result<()> {
             let bench = Bench::new()?;
             cub_shapes(&mut Turns::new(bench, &mut cub::Cub::new(&libraries), seconds))
         }
+        ["losses"] => losses::time(&Bench::new()?),
         _ => Err(USAGE.into()),
     }
 }

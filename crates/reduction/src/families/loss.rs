@@ -8,7 +8,7 @@ use crate::card::Card;
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::families::softmax;
-use crate::layout::{Layout, Matrix};
+use crate::layout::{COUNT_MAX, Layout, Matrix};
 use crate::memory::{Role, Rule};
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan, Problem};
@@ -21,6 +21,9 @@ const OF_TOTAL: u64 = 2048;
 const TOTALS: u64 = 1024;
 /// Bytes of the total of a block.
 const TOTAL_BYTES: u64 = 16;
+/// Columns that a block takes of a row whose logsumexp is saved: of 4-byte elements, and of others. Of 8 to 128 KB the fastest on an
+/// H200.
+const OF_PART: [u64; 2] = [4096, 16_384];
 
 /// Result of the rows' losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -164,16 +167,21 @@ impl CrossEntropy {
         rules
     }
 
-    /// The smallest team that holds a row, or a block that goes through it.
-    fn shape(&self) -> Shape {
+    /// The smallest team that holds a row, or a block that goes through it: of a few long rows, one of more threads.
+    fn shape(&self, card: &Card) -> Shape {
         let per = 16 / self.ty.bytes();
-        held(self.matrix.cols.div_ceil(per), per)
-            .unwrap_or(Shape::Stream { block: 256, loads: if self.is_backward { 8 / per as u32 } else { 2 } })
+        let (rows, vectors) = (self.matrix.rows, self.matrix.cols.div_ceil(per));
+        let threads = u64::from(card.multiprocessors) * u64::from(card.threads_per_multiprocessor);
+        let suits = |&block: &u32| rows * u64::from(block) <= threads && vectors >= 4 * u64::from(block);
+        held(vectors, per).unwrap_or_else(|| match self.is_backward {
+            true => Shape::Stream { block: 256, loads: 8 / per as u32 },
+            false => Shape::Stream { block: [1024, 512].into_iter().find(suits).unwrap_or(256), loads: 2 },
+        })
     }
 
     fn plan(&self, card: &Card) -> Plan {
         let (ty, rows) = (self.ty, self.matrix.rows);
-        let shape = self.shape();
+        let shape = self.shape(card);
         let total = |losses, totals, out, counted| self.total(losses, totals, out, counted);
         let (none, totals) = (Arg::U64(0), ty.holding(TOTAL_BYTES * self.totals()));
         let (passes, sums) = match (self.is_backward, self.reduction) {
@@ -190,7 +198,11 @@ impl CrossEntropy {
             ),
             (true, _) => (vec![self.pass(card, shape, Arg::Sums(0), none)], vec![self.matrix.span().unwrap_or(0)]),
         };
-        let stream = if self.is_backward && !self.has_logsumexp { ", and read it twice" } else { "" };
+        let stream = match (self.is_backward, self.has_logsumexp) {
+            (false, _) => "",
+            (true, false) => ", and read it twice",
+            (true, true) => ", or through a part of it",
+        };
         let why = shape.why(self.matrix.cols * ty.bytes(), Endings { held: "", stream, parts: "" });
         // A ticket of 32 bits.
         let state_words = u64::from(passes.len() > 1);
@@ -203,22 +215,27 @@ impl CrossEntropy {
         let problem = Problem::new(self.op(), self.ty, 0, Layout::Rows(self.matrix), card);
         let kernels = softmax::kernels(&problem);
         // With the sum that smoothing takes of each thread's elements, one after the other.
-        let (name, lanes, grid, additions) = match shape {
+        let (name, block, lanes, grid, additions) = match shape {
             Shape::Groups { lanes, vectors, .. } | Shape::Block { block: lanes, vectors } => {
                 let elements = u64::from(vectors) * problem.per_vector();
                 (
                     format!("held_v{vectors}"),
+                    256,
                     lanes,
                     rows.div_ceil(256 / u64::from(lanes)),
                     roundings(lanes, elements) + elements,
                 )
+            }
+            // Nothing has to be found of such a row: blocks share it.
+            Shape::Stream { .. } if let Some((parts, length)) = self.parts() => {
+                ("saved_v1".to_owned(), 256, length, rows * parts, 0)
             }
             Shape::Stream { block, loads } => {
                 let name =
                     if self.is_backward { format!("stream_t{block}") } else { format!("stream_t{block}u{loads}") };
                 let of_block = (softmax::ROUNDINGS.block)(block.into());
                 let of_round = u64::from(loads) * problem.per_vector();
-                (name, 0, rows, kernels.running(cols, block, loads) + of_block + of_round)
+                (name, block, 0, rows, kernels.running(cols, block, loads) + of_block + of_round)
             }
             Shape::Cluster { .. } | Shape::Persistent(_) | Shape::Parts { .. } => unreachable!("no shape of losses"),
         };
@@ -242,7 +259,18 @@ impl CrossEntropy {
             Arg::U32(lanes),
         ];
         let kernel = if self.is_backward { "loss_gradient" } else { "loss" };
-        Pass { elements: rows * cols, additions, ..Pass::new(format!("{kernel}_{name}_{}", self.ty), grid, 256, args) }
+        let name = format!("{kernel}_{name}_{}", self.ty);
+        Pass { elements: rows * cols, additions, ..Pass::new(name, grid, block.into(), args) }
+    }
+
+    /// Blocks that share a row whose logsumexp is saved, and the columns of each, whole lines; `None` where it is not saved, or a grid
+    /// cannot have so many.
+    fn parts(&self) -> Option<(u64, u32)> {
+        let Matrix { rows, cols, .. } = self.matrix;
+        let parts = cols.div_ceil(OF_PART[usize::from(self.ty.bytes() < 4)]);
+        let length = cols.div_ceil(parts).next_multiple_of(128 / self.ty.bytes());
+        let parts = cols.div_ceil(length);
+        (self.is_backward && self.has_logsumexp && rows * parts <= COUNT_MAX).then_some((parts, length as u32))
     }
 
     /// Blocks that add up losses.
