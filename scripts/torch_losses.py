@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Times the losses of torch, Liger and QuACK at vocabularies of language models, for the record of the library: forward a loss a row,
-with what the way back needs saved where a library saves it, and backward from that.
+backward the gradients from what a forward pass has saved.
 
 Usage: scripts/torch_losses.py OUT.json [--seconds SECONDS]
 
-Saved is a logarithm a row by QuACK, and by torch the logarithms of all shares, which the gradient is then made from; compiled torch is
-given the row's logarithm. The shapes are those of crates/reduction/examples/compare/losses.rs. The method is that of
-scripts/torch_matrices.py, of which this takes three entrants and, of Liger, the forward pass.
+QuACK saves a logarithm a row. Torch saves the logarithms of all shares and makes the gradients from them; compiled torch is given a
+logarithm a row. Liger has no backward pass by itself. The shapes are those of crates/reduction/examples/compare/losses.rs, the method is
+that of scripts/torch_matrices.py.
 """
 
 import torch
