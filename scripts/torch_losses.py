@@ -5,27 +5,18 @@ backward the gradients from what a forward pass has saved.
 Usage: scripts/torch_losses.py OUT.json [--seconds SECONDS]
 
 QuACK saves a logarithm a row. Torch saves the logarithms of all shares and makes the gradients from them; compiled torch is given a
-logarithm a row. Liger has no backward pass by itself. The shapes are those of crates/reduction/examples/compare/losses.rs, the method is
-that of scripts/torch_matrices.py.
+logarithm a row. Liger has no backward pass by itself. The shapes are those of losses.json beside OUT.json, which
+`compare losses` prints (crates/reduction/examples/compare); the method is that of scripts/torch_matrices.py.
 """
+
+import json
+import pathlib
+import sys
 
 import torch
 
 import torch_matrices
 import torch_softmax
-
-SHAPES = (
-    (4096, 32_000),
-    (4096, 128_256),
-    (4096, 151_936),
-    (2048, 256_000),
-    (512, 32_000),
-    (512, 128_256),
-    (4096, 50_257),
-    (512, 50_257),
-    (256, 262_144),
-)
-OPS = ("cross_entropy", "cross_entropy_backward")
 
 
 def with_logs(x, labels, gradients, logs):
@@ -35,7 +26,7 @@ def with_logs(x, labels, gradients, logs):
 
 
 class Losses(torch_softmax.Softmax):
-    """At these shapes, with what is saved."""
+    """At the shapes of our record, with what is saved."""
 
     compiled = torch_softmax.COMPILED | {
         "cross_entropy_backward": lambda x, g, labels, gradients, logs: with_logs(x, labels, gradients, logs),
@@ -45,10 +36,14 @@ class Losses(torch_softmax.Softmax):
     }
 
     def cells(self):
-        for shape in SHAPES:
-            for op in OPS:
-                for name in ("f32", "bf16"):
-                    yield from ((entrant, op, name, shape) for entrant in torch_matrices.ENTRANTS if op in self.functions(entrant))
+        record = pathlib.Path(sys.argv[1]).with_name("losses.json")
+        if not record.exists():
+            sys.exit(f"{record} is not there: `compare losses` prints it")
+        with open(record, encoding="utf-8") as file:
+            ours = [json.loads(line) for line in file][1:]  # behind the head
+        for case in ours:
+            cell = case["op"], case["type"], (case["rows"], case["cols"])
+            yield from ((entrant, *cell) for entrant in torch_matrices.ENTRANTS if case["op"] in self.functions(entrant))
 
 
 if __name__ == "__main__":

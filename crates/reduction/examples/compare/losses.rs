@@ -1,5 +1,5 @@
 //! The library's losses as training calls them: a loss a row with its logsumexp saved, and the gradients of the logits from that.
-//! `scripts/torch_losses.py` times others at the same shapes.
+//! `scripts/torch_losses.py` times others at the shapes of what this prints.
 
 use cudarc::driver::CudaSlice;
 use half::bf16;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{BYTES, Bench, CALLS_MAX, Number, REPLAYS, Result, bytes_of, median};
 
-/// Rows and columns, which are vocabularies of language models. `scripts/torch_losses.py` has the same.
+/// Rows and columns, which are vocabularies of language models.
 const SHAPES: [(u64, u64); 9] = [
     (4096, 32_000),
     (4096, 128_256),

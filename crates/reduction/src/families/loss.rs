@@ -173,9 +173,12 @@ impl CrossEntropy {
         let (rows, vectors) = (self.matrix.rows, self.matrix.cols.div_ceil(per));
         let threads = u64::from(card.multiprocessors) * u64::from(card.threads_per_multiprocessor);
         let suits = |&block: &u32| rows * u64::from(block) <= threads && vectors >= 4 * u64::from(block);
-        held(vectors, per).unwrap_or_else(|| match self.is_backward {
-            true => Shape::Stream { block: 256, loads: 8 / per as u32 },
-            false => Shape::Stream { block: [1024, 512].into_iter().find(suits).unwrap_or(256), loads: 2 },
+        held(vectors, per).unwrap_or_else(|| {
+            if self.is_backward {
+                Shape::Stream { block: 256, loads: 8 / per as u32 }
+            } else {
+                Shape::Stream { block: [1024, 512].into_iter().find(suits).unwrap_or(256), loads: 2 }
+            }
         })
     }
 
