@@ -598,8 +598,9 @@ template <typename T> __device__ Elements<T> elements_of(uint4 v) {
     memcpy(&elements, &v, sizeof(v));
     return elements;
 }
-// How an input is shared out, as in chapter 9.
-enum Ways { ONE_TILE, MANY_TILES };
+// How an input is shared out, as in chapter 9. ROLLING: many tiles, of which a
+// vector is loaded anew as soon as it is taken.
+enum Ways { ONE_TILE, MANY_TILES, ROLLING };
 
 // ANCHOR: share
 // A thread's share of the input, in its slots.
@@ -700,6 +701,40 @@ struct Share {
         room_for(UNROLL * PER_VECTOR);
         take_spread(rest, left);
     }
+    // The same in fewer registers, so that more blocks are there: instead of
+    // tiles a thread loads vectors ahead.
+    __device__ void rolling(const uint4* v, const uint4* w, u64 vectors) {
+        u64 round = static_cast<u64>(gridDim.x) * BLOCK * UNROLL, done = round;
+        u64 first = static_cast<u64>(blockIdx.x) * BLOCK * UNROLL + threadIdx.x;
+        const uint4 *v_next = v + first, *w_next = w + first;
+        if (round > vectors) return one_tile(v, w, vectors);
+        Tile tile;
+        load(tile, v_next, w_next);
+        clear();
+#pragma unroll 1
+        for (; done + round <= vectors; done += round) {
+            v_next += round;
+            w_next += round;
+            room_for(UNROLL * PER_VECTOR);
+#pragma unroll
+            for (unsigned int k = 0; k < UNROLL; k++) {
+                take(tile.v[k], tile.w[TWO ? k : 0]);
+                tile.v[k] = load_once(v_next + k * BLOCK);
+                if (TWO) tile.w[k] = load_once(w_next + k * BLOCK);
+            }
+        }
+        unsigned int left = static_cast<unsigned int>(vectors - done);
+        unsigned int i = blockIdx.x * BLOCK + threadIdx.x;
+        room_for(UNROLL * PER_VECTOR);
+        for (unsigned int k = 0; k < UNROLL; k++, i += gridDim.x * BLOCK) {
+            take(tile.v[k], tile.w[TWO ? k : 0]);
+            if (i >= left) continue;
+            tile.v[k] = load_once(v + done + i);
+            if (TWO) tile.w[k] = load_once(w + done + i);
+        }
+        room_for(UNROLL * PER_VECTOR);
+        take_spread(tile, left);
+    }
     // Two inputs are read in vectors if they begin at the same offset within
     // 16 bytes, and otherwise by elements.
     __device__ void all(const T* in, const T* other, u64 n) {
@@ -711,6 +746,7 @@ struct Share {
         const uint4* v = reinterpret_cast<const uint4*>(in + head);
         const uint4* w = reinterpret_cast<const uint4*>(other + head);
         if (WAYS == ONE_TILE) one_tile(v, w, vectors);
+        else if (WAYS == ROLLING) rolling(v, w, vectors);
         else many_tiles(v, w, vectors);
         // The last block begins with what is in no vector.
         u64 j = (gridDim.x - 1 - blockIdx.x) * BLOCK + threadIdx.x;
@@ -1006,15 +1042,15 @@ __device__ void exact(const typename Op::In* in, const typename Op::In* other,
 EXACT(Sum, , float, f32, ONE_TILE, tile, 32, 4, 16)
 EXACT(Sum, , float, f32, ONE_TILE, tile, 288, 4, 4)
 EXACT(Sum, , float, f32, ONE_TILE, tile, 512, 4, 2)
-EXACT(Sum, , float, f32, MANY_TILES, tiles, 384, 4, 2)
+EXACT(Sum, , float, f32, ROLLING, tiles, 384, 4, 3)
 EXACT(Sum, , bf16, bf16, MANY_TILES, tiles, 512, 3, 2)
 EXACT(Sum, , f16, f16, MANY_TILES, tiles, 512, 4, 2)
 EXACT(Sum, , double, f64, MANY_TILES, tiles, 192, 6, 2)
-EXACT(Dot, _dot, float, f32, MANY_TILES, tiles, 192, 4, 2)
+EXACT(Dot, _dot, float, f32, ROLLING, tiles, 192, 4, 2)
 EXACT(Dot, _dot, bf16, bf16, MANY_TILES, tiles, 192, 2, 2)
 EXACT(Dot, _dot, f16, f16, MANY_TILES, tiles, 384, 3, 2)
 EXACT(Dot, _dot, double, f64, MANY_TILES, tiles, 192, 2, 1)
-EXACT(SumOfSquares, _sumsq, float, f32, MANY_TILES, tiles, 192, 4, 2)
+EXACT(SumOfSquares, _sumsq, float, f32, ROLLING, tiles, 192, 4, 2)
 EXACT(SumOfSquares, _sumsq, bf16, bf16, MANY_TILES, tiles, 192, 2, 2)
 EXACT(SumOfSquares, _sumsq, f16, f16, MANY_TILES, tiles, 384, 3, 2)
 EXACT(SumOfSquares, _sumsq, double, f64, MANY_TILES, tiles, 192, 2, 1)

@@ -2,7 +2,8 @@
 //
 // Idea.   A thread holds its share of a row in slots of its own, as in ch13-accuracy.cu. A group of lanes shares a
 //         row: the shorter it is, the fewer they are, because each lane's slots have to be cleared and brought
-//         together. Sums of floats then wait, so that a warp rounds many of them at once, a lane each. Parts of a
+//         together. Sums of floats then wait, so that a warp rounds many of them at once, a lane each. bf16 have
+//         smaller slots, and f16 none: a double in a register rounds nothing. Parts of a
 //         long row, or of columns, meet as integers in global memory, in any order.
 // Limit.  Shared memory: one float costs it 16 bytes, and a lane's share of a row 288 bytes beside them.
 // Worked. A row of 1,024 floats. 32 lanes clear and read 32 * 288 = 9,216 bytes of slots for 4,096 bytes of input,
@@ -16,6 +17,28 @@ using u64 = unsigned long long;
 
 // ---- a thread's sum ----
 
+// What is left of the places below, with its sign, while limbs are taken from it. It is also a place's sum.
+struct FloatRest {
+    u64 low = 0;
+    int over = 0;
+    __device__ void add(u64 x, int x_over) {
+        asm("add.cc.u64 %0, %0, %2;\n\taddc.s32 %1, %1, %3;" : "+l"(low), "+r"(over) : "l"(x), "r"(x_over));
+    }
+    __device__ void subtract(u64 x, int x_over) {
+        asm("sub.cc.u64 %0, %0, %2;\n\tsubc.s32 %1, %1, %3;" : "+l"(low), "+r"(over) : "l"(x), "r"(x_over));
+    }
+    template <class Total> __device__ void add(const Total& sum, unsigned int side) {
+        if (side) subtract(sum.low, static_cast<int>(sum.over));
+        else add(sum.low, static_cast<int>(sum.over));
+    }
+    __device__ unsigned int limb() {
+        unsigned int lowest = static_cast<unsigned int>(low);
+        low = low >> 32 | static_cast<u64>(static_cast<unsigned int>(over)) << 32;
+        over >>= 31;
+        return lowest;
+    }
+};
+
 // Slots of 64 bits for numbers of one sign and 32 exponents, and two for what a carry takes up from the highest. They
 // lie in shared memory as [slot][thread]. ch13-accuracy.cu has the reasons.
 template <unsigned int BLOCK> struct FloatSlots {
@@ -27,6 +50,8 @@ template <unsigned int BLOCK> struct FloatSlots {
     static constexpr unsigned int FEW = 16; // slots in use before a carry
     static constexpr int UNIT = -150;
     static constexpr unsigned int CARRY_AFTER = 511; // 2^24 2^31 2^9 = 2^64
+    static constexpr unsigned int LEFT = 1; // what a carry leaves is less than one addition
+    static constexpr bool HAS_WITNESS = false;
 
     static __device__ void add(Slot* mine, float x) {
         unsigned int bits = __float_as_uint(x);
@@ -64,26 +89,15 @@ template <unsigned int BLOCK> struct FloatSlots {
     static __device__ Slot slot_of(u64 over) { return over; }
     static __device__ u64 over_of(Slot slot) { return slot; }
 
-    // What is left of the places below, with its sign, while limbs are taken from it. It is also a place's sum.
-    struct Rest {
-        u64 low = 0;
-        int over = 0;
-        __device__ void add(u64 x, int x_over) {
-            asm("add.cc.u64 %0, %0, %2;\n\taddc.s32 %1, %1, %3;" : "+l"(low), "+r"(over) : "l"(x), "r"(x_over));
+    using Rest = FloatRest;
+    // The sum of a place over threads, positive numbers less negative ones.
+    struct Partial {
+        Rest sum;
+        __device__ void add(const Slot* slot, unsigned int place) {
+            sum.add(slot[slot_at(place, 0) * BLOCK], 0);
+            sum.subtract(slot[slot_at(place, 1) * BLOCK], 0);
         }
-        __device__ void subtract(u64 x, int x_over) {
-            asm("sub.cc.u64 %0, %0, %2;\n\tsubc.s32 %1, %1, %3;" : "+l"(low), "+r"(over) : "l"(x), "r"(x_over));
-        }
-        __device__ void add(const Total& sum, unsigned int side) {
-            if (side) subtract(sum.low, static_cast<int>(sum.over));
-            else add(sum.low, static_cast<int>(sum.over));
-        }
-        __device__ unsigned int limb() {
-            unsigned int lowest = static_cast<unsigned int>(low);
-            low = low >> 32 | static_cast<u64>(static_cast<unsigned int>(over)) << 32;
-            over >>= 31;
-            return lowest;
-        }
+        __device__ Rest rest(unsigned int) const { return sum; }
     };
 };
 
@@ -97,6 +111,8 @@ template <unsigned int BLOCK> struct DoubleSlots {
     static constexpr unsigned int FEW = SLOTS;
     static constexpr int UNIT = -1075;
     static constexpr unsigned int CARRY_AFTER = 2047; // 2^53 2^63 2^11 = 2^127
+    static constexpr unsigned int LEFT = 1;
+    static constexpr bool HAS_WITNESS = false;
 
     static __device__ Int128 sum_of(Int128 a, u64 low, u64 high) {
         asm("add.cc.u64 %0, %0, %2;\n\taddc.u64 %1, %1, %3;" : "+l"(a.low), "+l"(a.high) : "l"(low), "l"(high));
@@ -151,6 +167,67 @@ template <unsigned int BLOCK> struct DoubleSlots {
     };
 };
 
+__device__ double two_to(int power) { return __hiloint2double((power + 1023) << 20, 0); }
+
+// The same for rows of bf16: a slot is a float, for numbers of either sign and 8 exponents. It holds 2^9 of them,
+// integers of 8 bits, without rounding. They are scaled down, to keep their sums below infinity.
+template <unsigned int BLOCK> struct ShortSlots {
+    using Slot = float;
+    using Rest = FloatRest;
+    static constexpr unsigned int A_PLACE = 4, PLACES = 9, STEP = 1, LIMBS = 11;
+    static constexpr unsigned int SLOTS = A_PLACE * PLACES, FEW = 32;
+    static constexpr int UNIT = -150;
+    static constexpr unsigned int CARRY_AFTER = 511; // 2^8 2^7 2^9 = 2^24
+    static constexpr unsigned int LEFT = 3;
+    // An infinity or NaN is in the slot of the largest exponents.
+    static constexpr bool HAS_WITNESS = true;
+    static constexpr unsigned int WITNESS = FEW - 1;
+
+    static __device__ void add(Slot* mine, float x) {
+        Slot& slot = mine[(__float_as_uint(x) >> 26 & 31) * BLOCK];
+        slot = fmaf(x, 0x1p-16f, slot);
+    }
+    // The unit of a slot is 2 to this power.
+    static __device__ int power(unsigned int s) { return UNIT + static_cast<int>(8 * s); }
+    // What is a multiple of the next slot's unit goes there. An infinity stays.
+    static __device__ __noinline__ void carry(Slot* mine) {
+        double below = 0;
+#pragma unroll 1
+        for (unsigned int s = 0; s < SLOTS; s++) {
+            double number = mine[s * BLOCK];
+            double rounder = two_to(power(s + 1) + 52) * 1.5;
+            bool stays = s + 1 == SLOTS || number - number != 0;
+            double up = stays ? 0 : number + rounder - rounder;
+            mine[s * BLOCK] = static_cast<float>(number - up + below);
+            below = up;
+        }
+    }
+    struct Partial {
+        double of[A_PLACE] = {};
+        __device__ void add(const Slot* slot, unsigned int place) {
+            for (unsigned int k = 0; k < A_PLACE; k++) of[k] += slot[(A_PLACE * place + k) * BLOCK];
+        }
+        // Undoes the scale of 2^-16, too.
+        __device__ Rest rest(unsigned int place) const {
+            long long sum = 0;
+            for (unsigned int k = 0; k < A_PLACE; k++)
+                sum += static_cast<long long>(of[k] * two_to(-power(A_PLACE * place + k))) << 8 * k;
+            Rest rest;
+            rest.add(static_cast<u64>(sum) << 16, static_cast<int>(sum >> 48));
+            return rest;
+        }
+    };
+};
+
+// Rows of f16 need no slots: a double in a register holds 2^13 of them without rounding, integers below 2^40 times
+// 2^-24.
+template <unsigned int BLOCK> struct NoSlots {
+    using Slot = double;
+    using Rest = FloatRest;
+    static constexpr unsigned int SLOTS = 0, PLACES = 9, STEP = 1, LIMBS = 11;
+    static constexpr int UNIT = -150;
+};
+
 // What no integer says: whether there was a NaN or an infinity, and whether all numbers were negative, -0 among them.
 template <typename V> struct Marks {
     V witness = 0;
@@ -191,12 +268,50 @@ template <class S, unsigned int BLOCK, typename V> struct Held {
         added += count;
         if (added <= S::CARRY_AFTER) return;
         S::carry(mine);
-        added = count + 1; // what a carry leaves is less than one
+        added = count + S::LEFT;
         has_carried = true;
     }
     __device__ void take(V x) {
-        marks.note(x);
+        if constexpr (S::HAS_WITNESS) marks.signs &= __float_as_uint(x);
+        else marks.note(x);
         S::add(mine, x);
+    }
+    __device__ unsigned int bits() {
+        if constexpr (S::HAS_WITNESS) marks.witness = mine[S::WITNESS * BLOCK];
+        return marks.bits();
+    }
+};
+// Infinities, NaNs and the sign of zeros are those of the double's sum.
+template <unsigned int BLOCK> struct Held<NoSlots<BLOCK>, BLOCK, float> {
+    double* mine;
+    double sum = -0.0;
+    FloatRest whole; // what was taken from the sum, in units of 2^-24
+    unsigned int added = 0, set = 0;
+    bool has_carried = false;
+
+    __device__ void clear(bool) {
+        sum = -0.0;
+        whole = FloatRest();
+        added = set = 0;
+    }
+    __device__ void room_for(unsigned int count) {
+        added += count;
+        if (added <= 1 << 13) return;
+        flush();
+        added = count;
+    }
+    __device__ void take(float x) { sum += x; }
+    __device__ void flush() {
+        bits();
+        long long integer = static_cast<long long>(sum * 0x1p24);
+        whole.add(static_cast<u64>(integer), static_cast<int>(integer >> 63));
+        sum = -0.0;
+    }
+    __device__ unsigned int bits() {
+        constexpr double MOST = 0x1p29; // 2^13 2^16
+        bool is_minus_zero = __double_as_longlong(sum) == 1ll << 63;
+        set |= (is_minus_zero ? 0 : 1) | (sum <= MOST ? 0 : 2) | (sum >= -MOST ? 0 : 4);
+        return set;
     }
 };
 
@@ -403,7 +518,7 @@ template <typename T> struct Stretch {
         tile.count = static_cast<unsigned int>(min(left, static_cast<u64>(UNROLL)));
 #pragma unroll
         for (unsigned int k = 0; k < UNROLL; k++)
-            if (k < tile.count) tile.v[k] = at[k * lanes];
+            if (k < tile.count) tile.v[k] = load_vector(at + k * lanes);
         at += UNROLL * lanes;
         left -= tile.count;
     }
@@ -562,41 +677,67 @@ template <class S> struct Waiting {
     }
 };
 
+template <class Rest> __device__ Rest of_lane(const Rest& sum, unsigned int lane) {
+    return {__shfl_sync(FULL, sum.low, lane), __shfl_sync(FULL, sum.over, lane)};
+}
 template <class Rest> __device__ void add_of(Rest& sum, unsigned int apart) {
     u64 low = __shfl_xor_sync(FULL, sum.low, apart);
     sum.add(low, __shfl_xor_sync(FULL, sum.over, apart));
 }
 
-// Brings the slots of groups of four lanes or more together, positive numbers less negative ones: a sum for each group,
-// from number `waiting` on. `slots` are those of the warp's first thread.
-template <class S, unsigned int BLOCK>
-__device__ void merge_groups(const u64* slots, unsigned int lanes, bool has_carried, Waiting<S>& sums,
+// Brings the slots of groups of four lanes or more together: a sum for each group, from number `waiting` on. `slots` are
+// those of the warp's first thread.
+template <class S>
+__device__ void merge_groups(const typename S::Slot* slots, unsigned int lanes, bool has_carried, Waiting<S>& sums,
                              unsigned int waiting) {
-    constexpr unsigned int PLACES = S::PLACES - 1, CARRIES = 2 * PLACES;
+    constexpr unsigned int PLACES = S::PLACES - 1;
     unsigned int lane = threadIdx.x % WARP, me = lane % lanes, i = waiting + lane / lanes;
     unsigned int each = min(lanes, PLACES);
 #pragma unroll 1
     for (unsigned int place = me % PLACES; place < PLACES; place += each) {
-        typename S::Rest sum;
+        typename S::Partial partial;
+        // Each begins with its own thread's, so that no two read one bank.
 #pragma unroll PLACES
-        for (unsigned int k = 0; k < each; k++) {
-            // Each begins with its own thread's, so that no two read one bank.
-            const u64* slot = slots + place * BLOCK + (lane & ~(each - 1)) + (k + me & each - 1);
-            sum.add(slot[0], 0);
-            sum.subtract(slot[PLACES * BLOCK], 0);
-        }
+        for (unsigned int k = 0; k < each; k++)
+            partial.add(slots + (lane & ~(each - 1)) + (k + me & each - 1), place);
+        typename S::Rest sum = partial.rest(place);
         if (lanes > 8) add_of(sum, 8);
         if (lanes > 16) add_of(sum, 16);
         if (me < PLACES) sums.put(i, place, sum);
     }
     typename S::Rest above;
     if (has_carried) {
-        above.add(slots[CARRIES * BLOCK + lane], 0);
-        above.subtract(slots[(CARRIES + 1) * BLOCK + lane], 0);
+        typename S::Partial partial;
+        partial.add(slots + lane, PLACES);
+        above = partial.rest(PLACES);
         for (unsigned int apart = 1; apart < lanes; apart *= 2) add_of(above, apart);
     }
     if (me == 0) sums.put(i, PLACES, above);
 }
+
+// The places of a sum that is in the slots of a thread, or of two.
+template <class S> struct InThreads {
+    const typename S::Slot* slot;
+    unsigned int threads;
+    bool has_carried;
+    __device__ void add(typename S::Rest& rest, unsigned int place) const {
+        if (place + 1 == S::PLACES && !has_carried) return;
+        typename S::Partial partial;
+        partial.add(slot, place);
+        if (threads > 1) partial.add(slot + 1, place);
+        typename S::Rest sum = partial.rest(place);
+        rest.add(sum.low, sum.over);
+    }
+};
+// The places of a sum of f16, as two integers with a sign: 2^-24 is 2^30 in the fourth.
+struct InRegister {
+    FloatRest sum;
+    __device__ void add(FloatRest& rest, unsigned int place) const {
+        long long low = static_cast<long long>(sum.low), above = sum.over - (low >> 63);
+        if (place == 3) rest.add(sum.low << 30, static_cast<int>(low >> 34));
+        if (place == 5) rest.add(static_cast<u64>(above) << 30, static_cast<int>(above >> 34));
+    }
+};
 
 // The places of the lane's sum among those that wait.
 template <class S> struct InWaiting {
@@ -634,24 +775,26 @@ __device__ void finish_row(const Places& places, const Result& result, unsigned 
     finish<S, R>(places, result.set, meeting, result.elements, form & IS_MEAN, out + result.row);
 }
 
-// Sums of one lane or two, and those of doubles, stay in their slots until they are rounded.
-template <template <unsigned int> class Slots, typename T, typename R, unsigned int BLOCK, unsigned int UNROLL>
+// A block is one warp. Sums of one lane or two, and those of doubles, stay in their slots until they are rounded.
+template <template <unsigned int> class Slots, typename T, typename R, unsigned int UNROLL>
 __device__ void exact_rows(Share<T> share, R* out, unsigned int form, u64* state) {
+    constexpr unsigned int BLOCK = WARP;
     using S = Slots<BLOCK>;
-    constexpr bool WAIT = sizeof(R) == sizeof(float);
+    constexpr bool WAIT = sizeof(R) == sizeof(float), HAS_SLOTS = S::SLOTS > 0;
     extern __shared__ __align__(16) unsigned char memory[];
     auto slots = reinterpret_cast<typename S::Slot*>(memory);
     Held<S, BLOCK, R> held;
     held.mine = slots + threadIdx.x;
     held.has_carried = true;
-    unsigned int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    auto waits = reinterpret_cast<Waiting<S>*>(slots + S::SLOTS * BLOCK) + warp;
-    share.unit = blockIdx.x * (BLOCK / WARP) + warp;
+    unsigned int lane = threadIdx.x;
+    auto waits = reinterpret_cast<Waiting<S>*>(slots + S::SLOTS * BLOCK);
+    share.unit = blockIdx.x;
     share.unit -= share.warps; // modulo 2^64, as far as the first
     share.too_long = 0;
     share.row = share.end = 0;
     Work<T> work;
     Result result; // of the lane's sum, if it has one
+    typename S::Rest sum; // where there are no slots
     unsigned int waiting = 0;
     unsigned int lanes_before = 0;
     bool has_carried = false;
@@ -662,13 +805,20 @@ __device__ void exact_rows(Share<T> share, R* out, unsigned int form, u64* state
         Tile<T, UNROLL> tile;
         piece.load(tile, lanes);
         // While the first elements are on their way.
-        if (!has_work || waiting == 0 || waiting + WARP / lanes > WAITING) {
+        if (!has_work || waiting == 0 || waiting + WARP / lanes > (HAS_SLOTS ? WAITING : WARP)) {
             if (result.parts) {
-                InSlots<S, BLOCK> in_slots = {held.mine, 1, lanes_before > 2, has_carried};
-                InSlots<S, BLOCK, 2> in_two = {held.mine, 1, false, has_carried};
-                if (lanes_before == 2) finish_row<S>(in_two, result, form, out, state);
-                else if (!WAIT || lanes_before == 1) finish_row<S>(in_slots, result, form, out, state);
-                else if constexpr (WAIT) finish_row<S>(InWaiting<S>{waits}, result, form, out, state);
+                if constexpr (!HAS_SLOTS) {
+                    finish_row<S>(InRegister{sum}, result, form, out, state);
+                } else if constexpr (WAIT) {
+                    InThreads<S> in_threads = {held.mine, lanes_before, has_carried};
+                    if (lanes_before > 2) finish_row<S>(InWaiting<S>{waits}, result, form, out, state);
+                    else finish_row<S>(in_threads, result, form, out, state);
+                } else {
+                    InSlots<S, BLOCK> in_slots = {held.mine, 1, lanes_before > 2, has_carried};
+                    InSlots<S, BLOCK, 2> in_two = {held.mine, 1, false, has_carried};
+                    if (lanes_before == 2) finish_row<S>(in_two, result, form, out, state);
+                    else finish_row<S>(in_slots, result, form, out, state);
+                }
             }
             result.parts = 0;
             waiting = 0;
@@ -678,22 +828,29 @@ __device__ void exact_rows(Share<T> share, R* out, unsigned int form, u64* state
         held.clear(__any_sync(FULL, held.has_carried));
         add_part<T, UNROLL>(held, piece, tile, me, lanes);
 
-        unsigned int mine = held.marks.bits(), set = 0;
+        unsigned int mine = held.bits(), set = 0;
         unsigned int group = (lanes < WARP ? (1u << lanes) - 1 : FULL) << (lane - me);
         for (unsigned int k = 0; k < 3; k++)
             set |= (__ballot_sync(FULL, mine >> k & 1) & group ? 1 : 0) << k;
         has_carried = __any_sync(FULL, held.has_carried);
         Result of_group = {work.row, work.elements, work.meeting, work.parts, set};
         __syncwarp();
-        bool waits_here = WAIT && lanes > 2;
+        bool waits_here = WAIT && (!HAS_SLOTS || lanes > 2);
         if (!waits_here) {
             result = of_group;
             if (me > 0) result.parts = 0;
         }
         if constexpr (WAIT) {
             if (waits_here) {
-                merge_groups<S, BLOCK>(slots + warp * WARP, lanes, has_carried, *waits, waiting);
                 unsigned int group = lane - waiting;
+                if constexpr (HAS_SLOTS) {
+                    merge_groups<S>(slots, lanes, has_carried, *waits, waiting);
+                } else {
+                    held.flush();
+                    for (unsigned int apart = 1; apart < lanes; apart *= 2) add_of(held.whole, apart);
+                    typename S::Rest other = of_lane(held.whole, group * lanes % WARP);
+                    if (group < WARP / lanes) sum = other;
+                }
                 of_group = of_group.of_lane(group * lanes % WARP);
                 if (group < WARP / lanes) result = of_group;
                 waiting += WARP / lanes;
@@ -771,19 +928,24 @@ __device__ void exact_columns(const T* in, R* out, u64 rows, u64 cols, u64 pitch
     }
 }
 
-// Fewer threads of rows are at home, for registers: they have more on their way.
-#define EXACT(SLOTS, T, R, TYPE, VECTORS, ROWS, OF_ROWS, BLOCK, OF_COLUMNS) \
-    extern "C" __global__ void __launch_bounds__(ROWS, OF_ROWS) exact_rows_t##ROWS##_##TYPE( \
+#define EXACT_ROWS(SLOTS, T, R, TYPE, UNROLL, RESIDENT) \
+    extern "C" __global__ void __launch_bounds__(WARP, RESIDENT) exact_rows_t32u##UNROLL##_##TYPE( \
         const T* in, const void* offsets, R* out, u64 rows, u64 cols, u64 pitch, unsigned int lanes, \
         unsigned int parts, u64 length, u64 units, unsigned int form, u64* state) { \
         Share<T> share = {in, {offsets, (form & HAS_WIDE_OFFSETS) != 0}, rows, cols, pitch, length, units, 0, lanes, \
-                          parts, gridDim.x * (ROWS / WARP)}; \
-        exact_rows<SLOTS, T, R, ROWS, VECTORS>(share, out, form, state); } \
-    extern "C" __global__ void __launch_bounds__(BLOCK, OF_COLUMNS) exact_columns_t##BLOCK##_##TYPE( \
+                          parts, gridDim.x}; \
+        exact_rows<SLOTS, T, R, UNROLL>(share, out, form, state); }
+EXACT_ROWS(FloatSlots, float, float, f32, 4, 20)
+EXACT_ROWS(FloatSlots, float, float, f32, 8, 16)
+EXACT_ROWS(ShortSlots, bf16, float, bf16, 4, 20)
+EXACT_ROWS(NoSlots, f16, float, f16, 8, 16)
+EXACT_ROWS(DoubleSlots, double, double, f64, 4, 12)
+#define EXACT_COLUMNS(SLOTS, T, R, TYPE, BLOCK, RESIDENT) \
+    extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) exact_columns_t##BLOCK##_##TYPE( \
         const T* in, R* out, u64 rows, u64 cols, u64 pitch, u64 slice, u64 slices, unsigned int teams, \
         unsigned int parts, unsigned int form, u64* state) { \
         exact_columns<SLOTS, T, R, BLOCK, 8>(in, out, rows, cols, pitch, slice, slices, teams, parts, form, state); }
-EXACT(FloatSlots, float, float, f32, 4, 128, 5, 256, 4)
-EXACT(FloatSlots, bf16, float, bf16, 2, 128, 5, 256, 4)
-EXACT(FloatSlots, f16, float, f16, 2, 128, 5, 256, 4)
-EXACT(DoubleSlots, double, double, f64, 4, 128, 3, 128, 3)
+EXACT_COLUMNS(FloatSlots, float, float, f32, 256, 4)
+EXACT_COLUMNS(FloatSlots, bf16, float, bf16, 256, 4)
+EXACT_COLUMNS(FloatSlots, f16, float, f16, 256, 4)
+EXACT_COLUMNS(DoubleSlots, double, double, f64, 128, 3)

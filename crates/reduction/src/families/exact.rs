@@ -163,34 +163,35 @@ fn many(op: Op, ty: Type) -> (u32, u32, u32) {
         (_, Type::F64) => (192, 6, 2),
         (_, Type::BF16) => (512, 3, 2),
         (_, Type::F16) => (512, 4, 2),
-        _ => (384, 4, 2),
+        _ => (384, 4, 3),
     }
 }
 
-/// Blocks of so many threads that the card holds at once: `most` a multiprocessor, or fewer where its shared memory is too small.
+/// Blocks of so many threads that a multiprocessor holds at once: `most`, or fewer where its shared memory is too small.
 fn resident(op: Op, ty: Type, block: u32, most: u32, card: &Card) -> u32 {
     let (of_thread, of_block) = shared_bytes(op, ty);
     let of_all = block * of_thread + of_block + SHARED_BYTES_RESERVED;
-    (card.shared_bytes_per_multiprocessor / of_all).clamp(1, most).saturating_mul(card.multiprocessors)
+    (card.shared_bytes_per_multiprocessor / of_all).clamp(1, most)
 }
 
-/// Vectors that a thread has at least, and rounds of one block a multiprocessor up to which there are no more blocks than that: each has
-/// slots to clear, to add up and to bring together.
+/// Vectors that a thread has at least, and tiles that a second block of a multiprocessor is worth: each block has slots to clear, to add
+/// up and to bring together.
 fn least(op: Op, ty: Type) -> (u32, u64) {
-    match unit(op, ty) {
-        Unit::Floats => (1, 6),
-        Unit::Doubles | Unit::Squares => (4, 16),
+    match (unit(op, ty), ty) {
+        (Unit::Floats, Type::F32) => (1, 2),
+        (Unit::Floats, _) => (1, 3),
+        (Unit::Doubles | Unit::Squares, _) => (4, 8),
     }
 }
 
 /// The shape for this problem, found by measuring on an H200: of a small `sum` of f32 a tile a block; otherwise tiles in turns, by one
-/// block a multiprocessor or, of large inputs, by as many as fill it.
+/// block a multiprocessor or, of larger inputs, by more, up to as many as fill it.
 pub fn shape_for(problem: &Problem<'_>) -> Shape {
     let Problem { op, ty, card, asked, .. } = *problem;
     let vectors = problem.n.div_ceil(problem.per_vector());
     let grid = asked.grid.map(|grid| grid.clamp(1, BLOCKS_MAX));
     let one_each = card.multiprocessors.min(BLOCKS_MAX);
-    let (vectors_each, rounds) = least(op, ty);
+    let (vectors_each, tiles_each) = least(op, ty);
     let blocks = |block: u32, most: u32| {
         let needed = vectors.div_ceil(u64::from(block * vectors_each)).max(1);
         grid.unwrap_or(u64::from(most).min(needed) as u32)
@@ -205,9 +206,9 @@ pub fn shape_for(problem: &Problem<'_>) -> Shape {
         }
     }
     let (block, unroll, of_one) = many(op, ty);
-    let is_small = vectors <= rounds * u64::from(one_each) * u64::from(block * unroll);
-    let most = if is_small { one_each } else { resident(op, ty, block, of_one, card).min(BLOCKS_MAX) };
-    many_tiles(block, unroll, blocks(block, most), 0)
+    let worth = vectors / (tiles_each * u64::from(one_each) * u64::from(block * unroll));
+    let each = worth.clamp(1, resident(op, ty, block, of_one, card).into()) as u32;
+    many_tiles(block, unroll, blocks(block, one_each.saturating_mul(each).min(BLOCKS_MAX)), 0)
 }
 
 /// Why the card cannot run a launch of this shape; `None` if it can.
@@ -264,7 +265,7 @@ pub fn plan_for(problem: &Problem<'_>, shape: Shape, as_limbs: bool) -> Plan {
     let bytes = if as_limbs { 4 * (1 + limbs) } else { op.result_bytes(ty) };
     let why = match share {
         Share::OneTile => "no more than one block a multiprocessor, each of which takes one tile",
-        _ => "one block a multiprocessor, or as many as its shared memory holds, which take tiles in turns",
+        _ => "one block a multiprocessor, or as many as are worth their slots and it holds, which take tiles in turns",
     };
     Plan {
         passes: vec![pass],
@@ -301,7 +302,9 @@ mod tests {
         assert_eq!(f32(132 * 16 * 288), ("exact_tile_t288u4_f32".to_owned(), 132));
         assert_eq!(f32(132 * 16 * 288 + 1), ("exact_tile_t512u4_f32".to_owned(), 132));
         assert_eq!(f32(132 * 16 * 512 + 1), ("exact_tiles_t384u4_f32".to_owned(), 132));
-        assert_eq!(f32(6 * 132 * 16 * 384 + 1), ("exact_tiles_t384u4_f32".to_owned(), 264));
+        assert_eq!(f32(4 * 132 * 16 * 384 - 4), ("exact_tiles_t384u4_f32".to_owned(), 132));
+        assert_eq!(f32(4 * 132 * 16 * 384), ("exact_tiles_t384u4_f32".to_owned(), 264));
+        assert_eq!(f32(6 * 132 * 16 * 384), ("exact_tiles_t384u4_f32".to_owned(), 396));
         assert_eq!(of(Op::Sum, Type::F64, 8 * 192 + 1), ("exact_tiles_t192u6_f64".to_owned(), 2));
         assert_eq!(of(Op::Mean, Type::F64, 1 << 28), ("exact_tiles_t192u6_f64".to_owned(), 264));
         assert_eq!(of(Op::Sum, Type::BF16, 8 * 512 + 1), ("exact_tiles_t512u3_bf16".to_owned(), 2));

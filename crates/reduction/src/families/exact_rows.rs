@@ -22,6 +22,8 @@ const OF_THREAD: u64 = 128;
 const FEW_OF_THREAD: u64 = 16;
 /// Elements that a warp adds while parts of a row would meet.
 const MEETING: u64 = 2048;
+/// Elements of a row of f32, of ragged rows their mean, from which on more loads of fewer warps are faster.
+const LONG: u64 = 16_384;
 /// Elements of a lane from which on it has to carry.
 const CARRIES: u64 = 448;
 /// Forms of a launch, bits of one word.
@@ -37,6 +39,8 @@ pub struct Shape {
     pub parts: u32,
     /// Elements of a part of a row; of ragged rows the steps of a warp, where an element and the end of a row are a step each.
     pub length: u64,
+    /// Loads of 16 bytes that a lane of a row has on their way.
+    pub unroll: u32,
     /// Blocks.
     pub grid: u32,
 }
@@ -69,17 +73,22 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn of(ty: Type, is_columns: bool) -> Self {
-        let (threads, held) = match (ty == Type::F64, is_columns) {
-            (true, _) => (128, 3),
-            (false, false) => (128, 5),
-            (false, true) => (256, 4),
+    /// Blocks of rows are a warp.
+    fn for_rows(ty: Type, unroll: u32) -> Self {
+        let held = match (ty, unroll) {
+            (Type::F64, _) => 12,
+            (_, 8) => 16,
+            _ => 20,
         };
-        let slots = if ty == Type::F64 { 33 * 16 } else { 18 * 8 };
-        // Sums of floats that wait: for each warp 16 of nine places, a long integer and an integer each.
-        let waiting = if ty == Type::F64 || is_columns { 0 } else { threads / 32 * 16 * 9 * 12 };
-        let static_bytes = if is_columns { 4 * threads } else { 0 };
-        Self { threads, held, dynamic_bytes: threads * slots + waiting, static_bytes }
+        // Sums of floats that wait: 16 of nine places, a long integer and an integer each. f16 are summed and wait in registers.
+        let waiting = if ty == Type::F64 { 0 } else { 16 * 9 * 12 };
+        let dynamic_bytes = if ty == Type::F16 { 0 } else { 32 * slot_bytes(ty) + waiting };
+        Self { threads: 32, held, dynamic_bytes, static_bytes: 0 }
+    }
+
+    fn for_columns(ty: Type) -> Self {
+        let (threads, held) = if ty == Type::F64 { (128, 3) } else { (256, 4) };
+        Self { threads, held, dynamic_bytes: threads * slot_bytes(ty), static_bytes: 4 * threads }
     }
 
     fn warps(self) -> u64 {
@@ -93,7 +102,22 @@ impl Blocks {
     /// Blocks that the card holds at once.
     fn resident(self, card: &Card) -> u64 {
         let most = card.shared_bytes_per_multiprocessor / (self.shared_bytes() + SHARED_BYTES_RESERVED);
-        u64::from(most.clamp(1, self.held)) * u64::from(card.multiprocessors)
+        let most = most.min(card.blocks_per_multiprocessor).clamp(1, self.held);
+        u64::from(most) * u64::from(card.multiprocessors)
+    }
+}
+
+/// A thread's slots: of bf16, 36 floats in rows, and otherwise as many bytes.
+fn slot_bytes(ty: Type) -> u32 {
+    if ty == Type::F64 { 33 * 16 } else { 18 * 8 }
+}
+
+/// Loads of a lane of a row whose length is this, or the mean of whose rows is.
+fn unroll(ty: Type, length: u64) -> u32 {
+    match ty {
+        Type::F16 => 8,
+        Type::F32 if length >= LONG => 8,
+        _ => 4,
     }
 }
 
@@ -108,8 +132,20 @@ fn is_columns(layout: Layout) -> bool {
 
 /// Refuses a card whose blocks have too little shared memory.
 pub(crate) fn check(op: Op, ty: Type, card: &Card) -> Result<()> {
-    let most = [false, true].map(|is_columns| Blocks::of(ty, is_columns).shared_bytes()).into_iter().max().unwrap_or(0);
+    let most = Blocks::for_rows(ty, unroll(ty, 0)).shared_bytes().max(Blocks::for_columns(ty).shared_bytes());
     lacks_memory(op, ty, most, card).map_or(Ok(()), |why| Err(Error::Card(why)))
+}
+
+/// Length of the rows; of ragged rows the mean.
+fn mean_length(problem: &Problem<'_>) -> u64 {
+    match problem.layout {
+        Layout::Ragged(Segments { rows, elements, .. }) => elements / rows.max(1),
+        _ => problem.matrix().cols,
+    }
+}
+
+fn blocks_of(problem: &Problem<'_>, unroll: u32) -> Blocks {
+    if is_columns(problem.layout) { Blocks::for_columns(problem.ty) } else { Blocks::for_rows(problem.ty, unroll) }
 }
 
 /// Slices of a problem of columns or an axis.
@@ -119,7 +155,8 @@ fn slices(problem: &Problem<'_>) -> u64 {
 
 /// The shape for this problem: shares of a thread that are worth its slots, as long as they fill the card.
 pub fn shape_for(problem: &Problem<'_>) -> Shape {
-    let of_kernel = Blocks::of(problem.ty, is_columns(problem.layout));
+    let unroll = unroll(problem.ty, mean_length(problem));
+    let of_kernel = blocks_of(problem, unroll);
     let warps = of_kernel.warps();
     let (blocks, matrix) = (of_kernel.resident(problem.card), problem.matrix());
     let grid = |units: u64| problem.asked.grid.unwrap_or(capped(units.clamp(1, blocks)));
@@ -130,7 +167,7 @@ pub fn shape_for(problem: &Problem<'_>) -> Shape {
             // The same for each warp, in as many rounds as it takes.
             let rounds = steps.div_ceil(blocks * warps * OF_WARP.0).max(1);
             let length = steps.div_ceil(blocks * warps * rounds).max(OF_WARP.1).max(steps.div_ceil(most_parts));
-            Shape { team: 32, parts: 1, length, grid: grid(steps.div_ceil(length).div_ceil(warps)) }
+            Shape { team: 32, parts: 1, length, unroll, grid: grid(steps.div_ceil(length).div_ceil(warps)) }
         }
         Layout::Columns(_) | Layout::Axis(_) => {
             let tiles =
@@ -145,7 +182,7 @@ pub fn shape_for(problem: &Problem<'_>) -> Shape {
             }
             let tiles = tiles(team);
             let parts = (blocks / tiles).min(matrix.rows / (team * 2 * FEW_OF_THREAD)).clamp(1, most_parts);
-            Shape { team: team as u32, parts: parts as u32, length: 0, grid: grid(tiles * parts) }
+            Shape { team: team as u32, parts: parts as u32, length: 0, unroll, grid: grid(tiles * parts) }
         }
         _ => {
             let (rows, cols) = (matrix.rows.max(1), matrix.cols);
@@ -153,7 +190,7 @@ pub fn shape_for(problem: &Problem<'_>) -> Shape {
             let length = cols.div_ceil(parts).max(1).next_multiple_of(128 / problem.ty.bytes());
             let parts = cols.div_ceil(length).max(1);
             let units = if parts > 1 { rows * parts } else { rows.div_ceil(32 / team) };
-            Shape { team: team as u32, parts: parts as u32, length, grid: grid(units.div_ceil(warps)) }
+            Shape { team: team as u32, parts: parts as u32, length, unroll, grid: grid(units.div_ceil(warps)) }
         }
     }
 }
@@ -166,7 +203,7 @@ fn team_and_parts(ty: Type, rows: u64, cols: u64, warps: u64) -> (u64, u64) {
     let (merged, apart) = match ty.bytes() {
         8 => (1200, [140, 110]),
         4 => (700, [140, 110]),
-        _ => (1000, [120, 100]),
+        _ => (1700, [120, 100]),
     };
     let cost = |&(team, parts): &(u64, u64)| {
         let (together, of_row) = (32 / team, cols.div_ceil(parts));
@@ -188,7 +225,7 @@ pub fn exact_rows(problem: &Problem<'_>) -> Plan {
     plan_for(problem, shape_for(problem))
 }
 
-/// `exact_rows_t128_f32<<<grid, 128, shared>>>(in, offsets, out, rows, cols, pitch, lanes, parts, length, units, form, state)`, or
+/// `exact_rows_t32u4_f32<<<grid, 32, shared>>>(in, offsets, out, rows, cols, pitch, lanes, parts, length, units, form, state)`, or
 /// `exact_columns_t256_f32<<<grid, 256, shared>>>(in, out, rows, cols, pitch, slice, slices, teams, parts, form, state)`.
 pub fn plan_for(problem: &Problem<'_>, shape: Shape) -> Plan {
     let matrix = problem.matrix();
@@ -243,8 +280,9 @@ fn ragged(problem: &Problem<'_>, segments: Segments, shape: Shape, mean: u32) ->
 }
 
 fn pass(problem: &Problem<'_>, kernel: &str, shape: Shape, args: Vec<Arg>) -> Pass {
-    let Blocks { threads, dynamic_bytes, .. } = Blocks::of(problem.ty, is_columns(problem.layout));
-    let kernel = format!("exact_{kernel}_t{threads}_{}", problem.ty);
+    let Blocks { threads, dynamic_bytes, .. } = blocks_of(problem, shape.unroll);
+    let unroll = if is_columns(problem.layout) { String::new() } else { format!("u{}", shape.unroll) };
+    let kernel = format!("exact_{kernel}_t{threads}{unroll}_{}", problem.ty);
     let mut pass = Pass::new(kernel, shape.grid.into(), threads.into(), args);
     pass.geometry.shared_bytes = dynamic_bytes;
     pass.elements = elements(problem.layout);
@@ -280,11 +318,12 @@ mod tests {
             let Shape { team, parts, grid, .. } = shape(Type::F32, Layout::Rows(Matrix::dense(rows, cols)));
             (team, parts, grid)
         };
-        assert_eq!(of_rows(1 << 19, 32), (1, 1, 660));
-        assert_eq!(of_rows(1 << 13, 1024), (8, 1, 512), "more lanes would need a second round");
-        assert_eq!(of_rows(1 << 16, 1024), (8, 1, 660));
-        assert_eq!(of_rows(1 << 15, 4096), (16, 1, 660), "lanes that need not carry");
-        assert_eq!(of_rows(16, 1 << 20), (32, 165, 660), "one part a warp");
+        assert_eq!(of_rows(1 << 19, 32), (1, 1, 2640));
+        assert_eq!(of_rows(1 << 13, 1024), (8, 1, 2048), "more lanes would need a second round");
+        assert_eq!(of_rows(1 << 16, 1024), (8, 1, 2640));
+        assert_eq!(of_rows(1 << 15, 4096), (16, 1, 2640), "lanes that need not carry");
+        assert_eq!(of_rows(1 << 13, 16_384), (8, 1, 2048), "more loads of fewer warps, in one round");
+        assert_eq!(of_rows(16, 1 << 20), (32, 132, 2112), "one part a warp");
         assert_eq!(of_rows(1, 100), (32, 1, 1));
         assert_eq!((of_rows(4, 0), of_rows(0, 4)), ((1, 1, 1), (32, 1, 1)));
         let of_columns = |rows, cols| {
@@ -314,8 +353,8 @@ mod tests {
     fn kernels_are_there_with_no_more_shared_memory_than_is_planned_for() {
         for ty in TYPES {
             for layout in [Layout::Rows(Matrix::dense(9, 9)), Layout::Columns(Matrix::dense(9, 9))] {
-                let blocks = Blocks::of(ty, is_columns(layout));
                 let problem = Problem::new(Op::Mean, ty, 81, layout, &H200);
+                let blocks = blocks_of(&problem, unroll(ty, 9));
                 let pass = exact_rows(&problem).passes[0].clone();
                 assert_eq!((pass.block(), pass.geometry.shared_bytes), (blocks.threads, blocks.dynamic_bytes));
                 let text = crate::kernels::ptx(&pass.kernel, 80).expect("a kernel");

@@ -1,6 +1,7 @@
 //! Exact sums and means of rows, columns, axes and ragged rows: bit for bit those by arbitrary precision, whatever the shape.
 
 use device::{HostOperands, Schedule};
+use half::{bf16, f16};
 use lab::element::Element;
 use lab::op::OnHost as _;
 use lab::reference::exact::rounded_once;
@@ -145,7 +146,8 @@ fn awkward_rows_columns_axes_and_segments_are_right_bit_for_bit() {
 
 fn all_shapes<T: Element>() {
     let matrix = Matrix { rows: 9, cols: 611, pitch: 613 };
-    let shape = |team, parts, length, grid| Shape { team, parts, length, grid };
+    let unroll = unroll::<T>();
+    let shape = |team, parts, length, grid| Shape { team, parts, length, unroll, grid };
     let (rows, columns) = (Layout::Rows(matrix), Layout::Columns(Matrix::dense(611, 40)));
     for begin in [0, 1] {
         let trial = Trial::<T>::new(Op::Sum, rows, begin);
@@ -180,54 +182,76 @@ fn no_shape_alignment_or_schedule_changes_a_bit() {
     }
 }
 
-fn slots_that_are_full<T: Element>(largest: T, n: u64) {
+/// Loads of a lane that the kernels of a type have.
+fn unroll<T: Element>() -> u32 {
+    shape_for(&Trial::<T>::new(Op::Sum, Layout::Rows(Matrix::dense(1, 1)), 0).problem()).unroll
+}
+
+/// Rows and columns of the largest number of a slot, and of the smallest now and then, which a slot that is too full rounds off.
+fn slots_that_are_full<T: Element>(largest: T, smallest: T, n: u64) {
     let (rows, columns) = (Layout::Rows(Matrix::dense(2, n)), Layout::Columns(Matrix::dense(n, 2)));
     for layout in [rows, columns] {
         let mut trial = Trial::<T>::new(Op::Sum, layout, 0);
-        let negative = T::from_f64(-largest.value().to_f64());
-        trial.all = (0..2 * n).map(|i| if (i / n) == 0 { largest } else { negative }).collect();
+        let of_row = |row: u64, at: u64| {
+            let element = if at % 64 == 63 { smallest } else { largest };
+            if row == 0 { element } else { T::from_f64(-element.value().to_f64()) }
+        };
+        trial.all =
+            (0..2 * n).map(|i| if layout == rows { of_row(i / n, i % n) } else { of_row(i % 2, i / 2) }).collect();
         trial.op = Op::Mean;
-        trial.passes_in(Shape { team: 1, parts: 1, length: n, grid: 1 }, IN_ORDER);
+        trial.passes_in(Shape { team: 1, parts: 1, length: n, unroll: unroll::<T>(), grid: 1 }, IN_ORDER);
     }
 }
 
 #[test]
 fn a_thread_carries_before_its_slots_are_full() {
-    slots_that_are_full(f32::MAX, 1201);
-    slots_that_are_full(f32::from_bits(0x6fff_ffff), 1201);
-    slots_that_are_full(f64::MAX, 4200);
+    slots_that_are_full(f32::MAX, f32::from_bits(0x7000_0001), 1201);
+    slots_that_are_full(f32::from_bits(0x6fff_ffff), f32::from_bits(0x6000_0001), 1201);
+    slots_that_are_full(f64::MAX, 1.0, 4200);
+    slots_that_are_full(f16::MAX, f16::from_bits(1), 17_000);
+    for (largest, smallest) in [(0x7f7f, 0x7c01), (0x6fff, 0x6c01), (0x3fff, 0x3c01), (0x03ff, 0x0001)] {
+        slots_that_are_full(bf16::from_bits(largest), bf16::from_bits(smallest), 1201);
+    }
+}
+
+fn ieee_in_each_row<T: Element>(max: T, tiny: T) {
+    let [inf, nan, one, zero] = [f64::INFINITY, f64::NAN, 1.0, 0.0].map(T::from_f64);
+    let minus = |x: T| T::from_f64(-x.value().to_f64());
+    let rows = [
+        [one, inf, minus(max)],
+        [minus(inf), one, minus(inf)],
+        [nan, one, one],
+        [inf, minus(inf), zero],
+        [minus(zero); 3],
+        [minus(zero), zero, minus(zero)],
+        [max, minus(max), minus(zero)],
+        [max, max, minus(max)],
+        [max, max, zero],
+        [tiny; 3],
+        [max, minus(tiny), minus(max)],
+        [minus(tiny), minus(zero), minus(zero)],
+    ];
+    let (count, flat, unroll) = (rows.len() as u64, rows.concat(), unroll::<T>());
+    for op in [Op::Sum, Op::Mean] {
+        let mut trial = Trial::<T>::new(op, Layout::Rows(Matrix::dense(count, 3)), 0);
+        trial.all.clone_from(&flat);
+        trial.passes(IN_ORDER);
+        trial.passes_in(Shape { team: 32, parts: 3, length: 1, unroll, grid: 2 }, RANDOM);
+        trial.layout = Layout::Columns(Matrix::dense(3, count));
+        trial.all = (0..3).flat_map(|at| rows.iter().map(move |row| row[at])).collect();
+        trial.passes_in(Shape { team: 2, parts: 2, length: 0, unroll, grid: 1 }, RANDOM);
+        let mut trial = Trial::<T>::ragged(op, &(0..=count).map(|at| 3 * at).collect::<Vec<u64>>(), 32, true, 0);
+        trial.all[..flat.len()].copy_from_slice(&flat);
+        trial.passes(IN_ORDER);
+    }
 }
 
 #[test]
 fn what_is_not_finite_and_zeros_follow_ieee_in_each_row() {
-    let (inf, max, tiny, nan) = (f32::INFINITY, f32::MAX, f32::from_bits(1), f32::NAN);
-    let rows = [
-        [1.0, inf, -max],
-        [-inf, 1.0, -inf],
-        [nan, 1.0, 2.0],
-        [inf, -inf, 0.0],
-        [-0.0; 3],
-        [-0.0, 0.0, -0.0],
-        [max, -max, -0.0],
-        [max, max, -max],
-        [max, max, 0.0],
-        [tiny; 3],
-        [1e30, -tiny, -1e30],
-        [-tiny, -0.0, -0.0],
-    ];
-    let (count, flat) = (rows.len() as u64, rows.concat());
-    for op in [Op::Sum, Op::Mean] {
-        let mut trial = Trial::<f32>::new(op, Layout::Rows(Matrix::dense(count, 3)), 0);
-        trial.all.clone_from(&flat);
-        trial.passes(IN_ORDER);
-        trial.passes_in(Shape { team: 32, parts: 3, length: 1, grid: 2 }, RANDOM);
-        trial.layout = Layout::Columns(Matrix::dense(3, count));
-        trial.all = (0..3).flat_map(|at| rows.iter().map(move |row| row[at])).collect();
-        trial.passes_in(Shape { team: 2, parts: 2, length: 0, grid: 1 }, RANDOM);
-        let mut trial = Trial::<f32>::ragged(op, &(0..=count).map(|at| 3 * at).collect::<Vec<u64>>(), 32, true, 0);
-        trial.all[..flat.len()].copy_from_slice(&flat);
-        trial.passes(IN_ORDER);
-    }
+    ieee_in_each_row(f32::MAX, f32::from_bits(1));
+    ieee_in_each_row(f64::MAX, f64::from_bits(1));
+    ieee_in_each_row(f16::MAX, f16::from_bits(1));
+    ieee_in_each_row(bf16::MAX, bf16::from_bits(1));
 }
 
 #[test]
@@ -278,9 +302,8 @@ fn any_patterns<T: Element>(bits: &[u64], rows: u64, begin: usize, seed: u64) {
     for (op, layout) in [(Op::Sum, Layout::Rows(matrix)), (Op::Mean, Layout::Columns(matrix))] {
         let trial = Trial { op, layout, offsets: Vec::new(), all: all.clone(), begin };
         trial.passes(Schedule::Independent { seed: Some(seed) });
-        let Shape { length, .. } = shape_for(&trial.problem());
-        let shape = Shape { team: 1 << (seed % 3), parts: 1, length, grid: 1 };
-        trial.passes_in(shape, IN_ORDER);
+        let shape = shape_for(&trial.problem());
+        trial.passes_in(Shape { team: 1 << (seed % 3), parts: 1, grid: 1, ..shape }, IN_ORDER);
     }
 }
 
