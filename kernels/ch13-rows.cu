@@ -936,7 +936,6 @@ __device__ void exact_columns(const T* in, R* out, u64 rows, u64 cols, u64 pitch
                           parts, gridDim.x}; \
         exact_rows<SLOTS, T, R, UNROLL>(share, out, form, state); }
 EXACT_ROWS(FloatSlots, float, float, f32, 4, 20)
-EXACT_ROWS(FloatSlots, float, float, f32, 8, 16)
 EXACT_ROWS(ShortSlots, bf16, float, bf16, 4, 20)
 EXACT_ROWS(NoSlots, f16, float, f16, 8, 16)
 EXACT_ROWS(DoubleSlots, double, double, f64, 4, 12)

@@ -20,10 +20,6 @@ const OF_WARP: (u64, u64) = (32_768, 1024);
 const OF_THREAD: u64 = 128;
 /// Fewest elements of a thread where a card is not full without.
 const FEW_OF_THREAD: u64 = 16;
-/// Elements that a warp adds while parts of a row would meet.
-const MEETING: u64 = 2048;
-/// Elements of a row of f32, of ragged rows their mean, from which on more loads of fewer warps are faster.
-const LONG: u64 = 16_384;
 /// Elements of a lane from which on it has to carry.
 const CARRIES: u64 = 448;
 /// Forms of a launch, bits of one word.
@@ -39,8 +35,6 @@ pub struct Shape {
     pub parts: u32,
     /// Elements of a part of a row; of ragged rows the steps of a warp, where an element and the end of a row are a step each.
     pub length: u64,
-    /// Loads of 16 bytes that a lane of a row has on their way.
-    pub unroll: u32,
     /// Blocks.
     pub grid: u32,
 }
@@ -74,10 +68,10 @@ struct Blocks {
 
 impl Blocks {
     /// Blocks of rows are a warp.
-    fn for_rows(ty: Type, unroll: u32) -> Self {
-        let held = match (ty, unroll) {
-            (Type::F64, _) => 12,
-            (_, 8) => 16,
+    fn for_rows(ty: Type) -> Self {
+        let held = match ty {
+            Type::F64 => 12,
+            Type::F16 => 16,
             _ => 20,
         };
         // Sums of floats that wait: 16 of nine places, a long integer and an integer each. f16 are summed and wait in registers.
@@ -112,15 +106,6 @@ fn slot_bytes(ty: Type) -> u32 {
     if ty == Type::F64 { 33 * 16 } else { 18 * 8 }
 }
 
-/// Loads of a lane of a row whose length is this, or the mean of whose rows is.
-fn unroll(ty: Type, length: u64) -> u32 {
-    match ty {
-        Type::F16 => 8,
-        Type::F32 if length >= LONG => 8,
-        _ => 4,
-    }
-}
-
 /// Limbs of a sum.
 fn limbs(ty: Type) -> u64 {
     if ty == Type::F64 { 67 } else { 11 }
@@ -132,20 +117,12 @@ fn is_columns(layout: Layout) -> bool {
 
 /// Refuses a card whose blocks have too little shared memory.
 pub(crate) fn check(op: Op, ty: Type, card: &Card) -> Result<()> {
-    let most = Blocks::for_rows(ty, unroll(ty, 0)).shared_bytes().max(Blocks::for_columns(ty).shared_bytes());
+    let most = Blocks::for_rows(ty).shared_bytes().max(Blocks::for_columns(ty).shared_bytes());
     lacks_memory(op, ty, most, card).map_or(Ok(()), |why| Err(Error::Card(why)))
 }
 
-/// Length of the rows; of ragged rows the mean.
-fn mean_length(problem: &Problem<'_>) -> u64 {
-    match problem.layout {
-        Layout::Ragged(Segments { rows, elements, .. }) => elements / rows.max(1),
-        _ => problem.matrix().cols,
-    }
-}
-
-fn blocks_of(problem: &Problem<'_>, unroll: u32) -> Blocks {
-    if is_columns(problem.layout) { Blocks::for_columns(problem.ty) } else { Blocks::for_rows(problem.ty, unroll) }
+fn blocks_of(problem: &Problem<'_>) -> Blocks {
+    if is_columns(problem.layout) { Blocks::for_columns(problem.ty) } else { Blocks::for_rows(problem.ty) }
 }
 
 /// Slices of a problem of columns or an axis.
@@ -155,8 +132,7 @@ fn slices(problem: &Problem<'_>) -> u64 {
 
 /// The shape for this problem: shares of a thread that are worth its slots, as long as they fill the card.
 pub fn shape_for(problem: &Problem<'_>) -> Shape {
-    let unroll = unroll(problem.ty, mean_length(problem));
-    let of_kernel = blocks_of(problem, unroll);
+    let of_kernel = blocks_of(problem);
     let warps = of_kernel.warps();
     let (blocks, matrix) = (of_kernel.resident(problem.card), problem.matrix());
     let grid = |units: u64| problem.asked.grid.unwrap_or(capped(units.clamp(1, blocks)));
@@ -167,7 +143,7 @@ pub fn shape_for(problem: &Problem<'_>) -> Shape {
             // The same for each warp, in as many rounds as it takes.
             let rounds = steps.div_ceil(blocks * warps * OF_WARP.0).max(1);
             let length = steps.div_ceil(blocks * warps * rounds).max(OF_WARP.1).max(steps.div_ceil(most_parts));
-            Shape { team: 32, parts: 1, length, unroll, grid: grid(steps.div_ceil(length).div_ceil(warps)) }
+            Shape { team: 32, parts: 1, length, grid: grid(steps.div_ceil(length).div_ceil(warps)) }
         }
         Layout::Columns(_) | Layout::Axis(_) => {
             let tiles =
@@ -182,7 +158,7 @@ pub fn shape_for(problem: &Problem<'_>) -> Shape {
             }
             let tiles = tiles(team);
             let parts = (blocks / tiles).min(matrix.rows / (team * 2 * FEW_OF_THREAD)).clamp(1, most_parts);
-            Shape { team: team as u32, parts: parts as u32, length: 0, unroll, grid: grid(tiles * parts) }
+            Shape { team: team as u32, parts: parts as u32, length: 0, grid: grid(tiles * parts) }
         }
         _ => {
             let (rows, cols) = (matrix.rows.max(1), matrix.cols);
@@ -190,7 +166,7 @@ pub fn shape_for(problem: &Problem<'_>) -> Shape {
             let length = cols.div_ceil(parts).max(1).next_multiple_of(128 / problem.ty.bytes());
             let parts = cols.div_ceil(length).max(1);
             let units = if parts > 1 { rows * parts } else { rows.div_ceil(32 / team) };
-            Shape { team: team as u32, parts: parts as u32, length, unroll, grid: grid(units.div_ceil(warps)) }
+            Shape { team: team as u32, parts: parts as u32, length, grid: grid(units.div_ceil(warps)) }
         }
     }
 }
@@ -198,20 +174,22 @@ pub fn shape_for(problem: &Problem<'_>) -> Shape {
 /// Lanes of a row, and warps of a row that is shared out to several: those that need the least time by what was measured on an H200.
 /// Warps take units in rounds, and a round costs what its elements do and what it takes to bring slots together and to round.
 fn team_and_parts(ty: Type, rows: u64, cols: u64, warps: u64) -> (u64, u64) {
-    // Elements that a warp adds meanwhile, and what an element costs, in hundredths, where lanes, or pairs of them, read apart from
-    // each other.
-    let (merged, apart) = match ty.bytes() {
-        8 => (1200, [140, 110]),
-        4 => (700, [140, 110]),
-        _ => (1700, [120, 100]),
+    // Elements that a warp adds meanwhile; those that it adds while parts of a row meet; and what an element costs, in hundredths, where
+    // lanes, or pairs of them, read apart from each other.
+    let (merged, meeting, apart) = match ty {
+        Type::F64 => (1200, 2048, [140, 110]),
+        Type::F32 => (900, 2048, [140, 110]),
+        Type::F16 => (1700, 4096, [150, 125]),
+        _ => (1700, 4096, [120, 100]),
     };
+    let has_carries = matches!(ty, Type::F32 | Type::BF16);
     let cost = |&(team, parts): &(u64, u64)| {
         let (together, of_row) = (32 / team, cols.div_ceil(parts));
-        let carries = if ty != Type::F64 && of_row > CARRIES * team { 8 } else { 0 };
+        let carries = if has_carries && of_row > CARRIES * team { 8 } else { 0 };
         let each = carries + apart.get(team.ilog2() as usize).unwrap_or(&100);
         let (units, of_unit) = match parts {
             1 => (rows.div_ceil(together), of_row * together),
-            _ => (rows * parts, of_row + MEETING),
+            _ => (rows * parts, of_row + meeting),
         };
         units.div_ceil(warps).saturating_mul(of_unit.saturating_mul(each) / 100 + merged)
     };
@@ -280,8 +258,12 @@ fn ragged(problem: &Problem<'_>, segments: Segments, shape: Shape, mean: u32) ->
 }
 
 fn pass(problem: &Problem<'_>, kernel: &str, shape: Shape, args: Vec<Arg>) -> Pass {
-    let Blocks { threads, dynamic_bytes, .. } = blocks_of(problem, shape.unroll);
-    let unroll = if is_columns(problem.layout) { String::new() } else { format!("u{}", shape.unroll) };
+    let Blocks { threads, dynamic_bytes, .. } = blocks_of(problem);
+    let unroll = match problem.ty {
+        _ if is_columns(problem.layout) => "",
+        Type::F16 => "u8",
+        _ => "u4",
+    };
     let kernel = format!("exact_{kernel}_t{threads}{unroll}_{}", problem.ty);
     let mut pass = Pass::new(kernel, shape.grid.into(), threads.into(), args);
     pass.geometry.shared_bytes = dynamic_bytes;
@@ -322,8 +304,8 @@ mod tests {
         assert_eq!(of_rows(1 << 13, 1024), (8, 1, 2048), "more lanes would need a second round");
         assert_eq!(of_rows(1 << 16, 1024), (8, 1, 2640));
         assert_eq!(of_rows(1 << 15, 4096), (16, 1, 2640), "lanes that need not carry");
-        assert_eq!(of_rows(1 << 13, 16_384), (8, 1, 2048), "more loads of fewer warps, in one round");
-        assert_eq!(of_rows(16, 1 << 20), (32, 132, 2112), "one part a warp");
+        assert_eq!(of_rows(1 << 12, 16_384), (16, 1, 2048), "one round");
+        assert_eq!(of_rows(16, 1 << 20), (32, 165, 2640), "one part a warp");
         assert_eq!(of_rows(1, 100), (32, 1, 1));
         assert_eq!((of_rows(4, 0), of_rows(0, 4)), ((1, 1, 1), (32, 1, 1)));
         let of_columns = |rows, cols| {
@@ -354,7 +336,7 @@ mod tests {
         for ty in TYPES {
             for layout in [Layout::Rows(Matrix::dense(9, 9)), Layout::Columns(Matrix::dense(9, 9))] {
                 let problem = Problem::new(Op::Mean, ty, 81, layout, &H200);
-                let blocks = blocks_of(&problem, unroll(ty, 9));
+                let blocks = blocks_of(&problem);
                 let pass = exact_rows(&problem).passes[0].clone();
                 assert_eq!((pass.block(), pass.geometry.shared_bytes), (blocks.threads, blocks.dynamic_bytes));
                 let text = crate::kernels::ptx(&pass.kernel, 80).expect("a kernel");

@@ -146,8 +146,7 @@ fn awkward_rows_columns_axes_and_segments_are_right_bit_for_bit() {
 
 fn all_shapes<T: Element>() {
     let matrix = Matrix { rows: 9, cols: 611, pitch: 613 };
-    let unroll = unroll::<T>();
-    let shape = |team, parts, length, grid| Shape { team, parts, length, unroll, grid };
+    let shape = |team, parts, length, grid| Shape { team, parts, length, grid };
     let (rows, columns) = (Layout::Rows(matrix), Layout::Columns(Matrix::dense(611, 40)));
     for begin in [0, 1] {
         let trial = Trial::<T>::new(Op::Sum, rows, begin);
@@ -182,11 +181,6 @@ fn no_shape_alignment_or_schedule_changes_a_bit() {
     }
 }
 
-/// Loads of a lane that the kernels of a type have.
-fn unroll<T: Element>() -> u32 {
-    shape_for(&Trial::<T>::new(Op::Sum, Layout::Rows(Matrix::dense(1, 1)), 0).problem()).unroll
-}
-
 /// Rows and columns of the largest number of a slot, and of the smallest now and then, which a slot that is too full rounds off.
 fn slots_that_are_full<T: Element>(largest: T, smallest: T, n: u64) {
     let (rows, columns) = (Layout::Rows(Matrix::dense(2, n)), Layout::Columns(Matrix::dense(n, 2)));
@@ -199,7 +193,7 @@ fn slots_that_are_full<T: Element>(largest: T, smallest: T, n: u64) {
         trial.all =
             (0..2 * n).map(|i| if layout == rows { of_row(i / n, i % n) } else { of_row(i % 2, i / 2) }).collect();
         trial.op = Op::Mean;
-        trial.passes_in(Shape { team: 1, parts: 1, length: n, unroll: unroll::<T>(), grid: 1 }, IN_ORDER);
+        trial.passes_in(Shape { team: 1, parts: 1, length: n, grid: 1 }, IN_ORDER);
     }
 }
 
@@ -231,15 +225,15 @@ fn ieee_in_each_row<T: Element>(max: T, tiny: T) {
         [max, minus(tiny), minus(max)],
         [minus(tiny), minus(zero), minus(zero)],
     ];
-    let (count, flat, unroll) = (rows.len() as u64, rows.concat(), unroll::<T>());
+    let (count, flat) = (rows.len() as u64, rows.concat());
     for op in [Op::Sum, Op::Mean] {
         let mut trial = Trial::<T>::new(op, Layout::Rows(Matrix::dense(count, 3)), 0);
         trial.all.clone_from(&flat);
         trial.passes(IN_ORDER);
-        trial.passes_in(Shape { team: 32, parts: 3, length: 1, unroll, grid: 2 }, RANDOM);
+        trial.passes_in(Shape { team: 32, parts: 3, length: 1, grid: 2 }, RANDOM);
         trial.layout = Layout::Columns(Matrix::dense(3, count));
         trial.all = (0..3).flat_map(|at| rows.iter().map(move |row| row[at])).collect();
-        trial.passes_in(Shape { team: 2, parts: 2, length: 0, unroll, grid: 1 }, RANDOM);
+        trial.passes_in(Shape { team: 2, parts: 2, length: 0, grid: 1 }, RANDOM);
         let mut trial = Trial::<T>::ragged(op, &(0..=count).map(|at| 3 * at).collect::<Vec<u64>>(), 32, true, 0);
         trial.all[..flat.len()].copy_from_slice(&flat);
         trial.passes(IN_ORDER);
