@@ -97,11 +97,15 @@ fn what_is_the_cpus_is_explained() {
         &["my.cu(2): error", "`#ifndef __CUDACC_RTC__`", "--grid"],
     );
     refused(&format!("#include <iostream>\n{kernel}"), SIMPLE, &["my.cu(1)", "cstdio", "`printf`"]);
-    refused(
-        &format!("#include <cub/cub.cuh>\n{kernel}"),
-        SIMPLE,
-        &["<cub/cub.cuh> comes with the CUDA toolkit", "nvcc -ptx"],
-    );
+    // Where a toolkit or its wheels have CUB, it is compiled, and other words come of it.
+    let has_cub = |nvrtc: Nvrtc| nvrtc.include_dirs().iter().any(|folder| folder.join("cub").is_dir());
+    if !Nvrtc::find(&repository()).is_ok_and(has_cub) {
+        refused(
+            &format!("#include <cub/cub.cuh>\n{kernel}"),
+            SIMPLE,
+            &["<cub/cub.cuh> comes with the CUDA toolkit", "nvcc -ptx"],
+        );
+    }
     refused("__global__ void k() { __shfl_down(1, 1); }\n", SIMPLE, &["write __shfl_down_sync", "0xffffffff"]);
     refused("int f() { return 1; }\n__global__ void k() { f(); }\n", SIMPLE, &["my.cu(1)", "needs `__device__`"]);
     refused(
