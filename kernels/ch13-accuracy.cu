@@ -685,6 +685,8 @@ struct Share {
         Tile tile;
         load(tile, v_next, w_next);
         clear();
+        if (WAYS == ROLLING)
+            return roll(tile, v, w, first, round, vectors);
 #pragma unroll 1
         for (; done + round <= vectors; done += round) {
             Tile next;
@@ -702,15 +704,11 @@ struct Share {
         take_spread(rest, left);
     }
     // The same in fewer registers, so that more blocks are there: instead of
-    // tiles a thread loads vectors ahead.
-    __device__ void rolling(const uint4* v, const uint4* w, u64 vectors) {
-        u64 round = static_cast<u64>(gridDim.x) * BLOCK * UNROLL, done = round;
-        u64 first = static_cast<u64>(blockIdx.x) * BLOCK * UNROLL + threadIdx.x;
+    // a tile a thread loads vectors ahead.
+    __device__ void roll(Tile& tile, const uint4* v, const uint4* w, u64 first,
+                         u64 round, u64 vectors) {
         const uint4 *v_next = v + first, *w_next = w + first;
-        if (round > vectors) return one_tile(v, w, vectors);
-        Tile tile;
-        load(tile, v_next, w_next);
-        clear();
+        u64 done = round;
 #pragma unroll 1
         for (; done + round <= vectors; done += round) {
             v_next += round;
@@ -746,7 +744,6 @@ struct Share {
         const uint4* v = reinterpret_cast<const uint4*>(in + head);
         const uint4* w = reinterpret_cast<const uint4*>(other + head);
         if (WAYS == ONE_TILE) one_tile(v, w, vectors);
-        else if (WAYS == ROLLING) rolling(v, w, vectors);
         else many_tiles(v, w, vectors);
         // The last block begins with what is in no vector.
         u64 j = (gridDim.x - 1 - blockIdx.x) * BLOCK + threadIdx.x;

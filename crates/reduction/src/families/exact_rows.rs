@@ -58,6 +58,8 @@ pub(crate) fn elements(layout: Layout) -> u64 {
 #[derive(Debug, Clone, Copy)]
 struct Blocks {
     threads: u32,
+    /// Form of its name: threads, and loads of a lane that are on their way.
+    form: &'static str,
     /// Most that a multiprocessor holds, for their registers.
     held: u32,
     /// Bytes of dynamic shared memory of a block.
@@ -69,20 +71,20 @@ struct Blocks {
 impl Blocks {
     /// Blocks of rows are a warp.
     fn for_rows(ty: Type) -> Self {
-        let held = match ty {
-            Type::F64 => 12,
-            Type::F16 => 16,
-            _ => 20,
+        let (form, held) = match ty {
+            Type::F64 => ("t32u4", 12),
+            Type::F16 => ("t32u8", 16),
+            _ => ("t32u4", 20),
         };
         // Sums of floats that wait: 16 of nine places, a long integer and an integer each. f16 are summed and wait in registers.
         let waiting = if ty == Type::F64 { 0 } else { 16 * 9 * 12 };
         let dynamic_bytes = if ty == Type::F16 { 0 } else { 32 * slot_bytes(ty) + waiting };
-        Self { threads: 32, held, dynamic_bytes, static_bytes: 0 }
+        Self { threads: 32, form, held, dynamic_bytes, static_bytes: 0 }
     }
 
     fn for_columns(ty: Type) -> Self {
-        let (threads, held) = if ty == Type::F64 { (128, 3) } else { (256, 4) };
-        Self { threads, held, dynamic_bytes: threads * slot_bytes(ty), static_bytes: 4 * threads }
+        let (threads, form, held) = if ty == Type::F64 { (128, "t128", 3) } else { (256, "t256", 4) };
+        Self { threads, form, held, dynamic_bytes: threads * slot_bytes(ty), static_bytes: 4 * threads }
     }
 
     fn warps(self) -> u64 {
@@ -258,13 +260,8 @@ fn ragged(problem: &Problem<'_>, segments: Segments, shape: Shape, mean: u32) ->
 }
 
 fn pass(problem: &Problem<'_>, kernel: &str, shape: Shape, args: Vec<Arg>) -> Pass {
-    let Blocks { threads, dynamic_bytes, .. } = blocks_of(problem);
-    let unroll = match problem.ty {
-        _ if is_columns(problem.layout) => "",
-        Type::F16 => "u8",
-        _ => "u4",
-    };
-    let kernel = format!("exact_{kernel}_t{threads}{unroll}_{}", problem.ty);
+    let Blocks { threads, form, dynamic_bytes, .. } = blocks_of(problem);
+    let kernel = format!("exact_{kernel}_{form}_{}", problem.ty);
     let mut pass = Pass::new(kernel, shape.grid.into(), threads.into(), args);
     pass.geometry.shared_bytes = dynamic_bytes;
     pass.elements = elements(problem.layout);

@@ -199,9 +199,10 @@ fn slots_that_are_full<T: Element>(largest: T, smallest: T, n: u64) {
 
 #[test]
 fn a_thread_carries_before_its_slots_are_full() {
+    slots_that_are_full(f32::MAX, f32::MAX, 1201);
     slots_that_are_full(f32::MAX, f32::from_bits(0x7000_0001), 1201);
-    slots_that_are_full(f32::from_bits(0x6fff_ffff), f32::from_bits(0x6000_0001), 1201);
-    slots_that_are_full(f64::MAX, 1.0, 4200);
+    slots_that_are_full(f32::from_bits(0x6fff_ffff), f32::from_bits(0x6fff_ffff), 1201);
+    slots_that_are_full(f64::MAX, f64::MAX, 4200);
     slots_that_are_full(f16::MAX, f16::from_bits(1), 17_000);
     for (largest, smallest) in [(0x7f7f, 0x7c01), (0x6fff, 0x6c01), (0x3fff, 0x3c01), (0x03ff, 0x0001)] {
         slots_that_are_full(bf16::from_bits(largest), bf16::from_bits(smallest), 1201);
