@@ -184,6 +184,10 @@ template <class Op, unsigned int W> struct Row {
         if (Op::ADDED || Op::BACK)
             ::load(y, other + at * W, left(at), aligned);
     }
+    // In a second pass: a sum of both inputs is read as it was written.
+    __device__ void load_again(Piece<W>& x, unsigned int at) const {
+        ::load(x, (Op::ADDED ? sums : in) + at * W, left(at), aligned);
+    }
     __device__ void load_weights(Piece<W>& weight, unsigned int at) const {
         ::load<W, true>(weight, weights + at * W, left(at),
                         has_aligned_weights);
@@ -213,7 +217,11 @@ template <class Op, unsigned int W> struct Row {
     __device__ void store(const float (&x)[W], unsigned int at) const {
         ::store<W>(out + at * W, x, left(at), aligned);
     }
+    __device__ void store_sums(const float (&x)[W], unsigned int at) const {
+        if (Op::ADDED) ::store<W>(sums + at * W, x, left(at), aligned);
+    }
     // The results of a piece.
+    template <bool SUMS = true>
     __device__ void write(const float (&x)[W], Piece<W> of_weights,
                           Piece<W> of_biases, unsigned int at,
                           Known of_row) const {
@@ -223,13 +231,14 @@ template <class Op, unsigned int W> struct Row {
         for (unsigned int w = 0; w < W; w++)
             y[w] = forward<Op>(x[w], weight[w], bias[w], of_row);
         store(y, at);
-        if (Op::ADDED) ::store<W>(sums + at * W, x, left(at), aligned);
+        if (SUMS) store_sums(x, at);
     }
+    template <bool SUMS = true>
     __device__ void write(const float (&x)[W], unsigned int at,
                           Known of_row) const {
         Piece<W> weight, bias;
         load_weights(weight, at), load_biases(bias, at);
-        write(x, weight, bias, at, of_row);
+        write<SUMS>(x, weight, bias, at, of_row);
     }
 };
 // ANCHOR_END: row
@@ -322,6 +331,7 @@ __device__ Moments moments_in(const Row<Op, W>& row, Moments* buffer) {
         }
         for (unsigned int k = 0; k < LOADS; k++) {
             row.widen(pieces[k], others[k], x[k], g[k]);
+            row.store_sums(x[k], at + k * BLOCK);
             if (Op::BACK) row.weights_of(weight, at + k * BLOCK);
             for (unsigned int w = 0; w < W && Op::BACK; w++)
                 g[k][w] = __fmul_rn(g[k][w], weight[w]);
@@ -337,21 +347,22 @@ __device__ Moments moments_in(const Row<Op, W>& row, Moments* buffer) {
         row.cols, buffer);
 }
 // The second pass. From the end on: what was read last is the likeliest to be
-// in a cache still.
+// in a cache still. A thread reads the sums that it wrote.
 template <class Op, unsigned int BLOCK, unsigned int LOADS, unsigned int W>
 __device__ void write_all(const Row<Op, W>& row, Known of_row) {
-    constexpr unsigned int STEP = BLOCK * LOADS;
+    constexpr unsigned int PIECES = Op::ADDED ? 2 * LOADS : LOADS;
+    constexpr unsigned int STEP = BLOCK * PIECES;
 #pragma unroll 1
     for (unsigned int round = (row.pieces() + STEP - 1) / STEP;
          round-- > 0;) {
         unsigned int at = round * STEP + threadIdx.x;
-        Piece<W> pieces[LOADS], others[LOADS];
-        for (unsigned int k = 0; k < LOADS; k++)
-            row.load(pieces[k], others[k], at + k * BLOCK);
-        for (unsigned int k = 0; k < LOADS; k++) {
-            float x[W], y[W];
-            row.widen(pieces[k], others[k], x, y);
-            row.write(x, at + k * BLOCK, of_row);
+        Piece<W> pieces[PIECES];
+        for (unsigned int k = 0; k < PIECES; k++)
+            row.load_again(pieces[k], at + k * BLOCK);
+        for (unsigned int k = 0; k < PIECES; k++) {
+            float x[W];
+            ::widen(typename Op::Element(), pieces[k], x);
+            row.template write<false>(x, at + k * BLOCK, of_row);
         }
     }
 }
