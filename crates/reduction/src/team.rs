@@ -80,7 +80,7 @@ impl PersistentTeam {
     }
 
     /// Clusters that the card holds at once.
-    fn clusters(self, problem: &Problem<'_>) -> u64 {
+    pub fn clusters(self, problem: &Problem<'_>) -> u64 {
         let bytes = self.shared_bytes(problem) + self.blocks * MAIL_BYTES + OTHER_BYTES;
         let of_multiprocessor = problem.card.shared_bytes_per_multiprocessor / bytes;
         let of_multiprocessor = of_multiprocessor.min(self.resident / self.block);
@@ -313,9 +313,9 @@ pub fn committed(problem: &Problem<'_>, matrix: Matrix, blocks: &[HoldingBlock])
             Some(&(block, vectors)) if is_many || vectors == 2 => Shape::Block { block, vectors },
             _ if is_many => stream(problem, 256),
             _ if problem.card.clusters_of(8) > 0 => Shape::Cluster { blocks: 8, block: 256, vectors: 2 },
-            _ => parts(problem, matrix, 256, 2),
+            _ => parts(problem, matrix, (256, 2), 256),
         },
-        _ => parts(problem, matrix, 256, 2),
+        _ => parts(problem, matrix, (256, 2), 256),
     }
 }
 
@@ -389,9 +389,10 @@ pub fn stream(problem: &Problem<'_>, block: u32) -> Shape {
     Shape::Stream { block, loads: if problem.on_demand { 4 } else { 2 } }
 }
 
-/// Parts of the rows for as many blocks as are resident at once; one block a row where that gives each multiprocessor several.
-pub fn parts(problem: &Problem<'_>, matrix: Matrix, block: u32, loads: u32) -> Shape {
-    let resident = threads(problem) / u64::from(block);
+/// Parts of the rows for as many blocks as are resident at once, each in the place of `room` threads; one block a row where that
+/// gives each multiprocessor several.
+pub fn parts(problem: &Problem<'_>, matrix: Matrix, (block, loads): (u32, u32), room: u32) -> Shape {
+    let resident = threads(problem) / u64::from(room);
     let worth = (matrix.cols * problem.ty.bytes()).div_ceil(OF_PART_BYTES).max(1);
     let parts = (resident / matrix.rows.max(1)).clamp(1, worth);
     if parts == 1 {

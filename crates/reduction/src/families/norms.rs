@@ -11,7 +11,7 @@ use crate::team::{
 /// Elements of a row that are a warp's; backward, where a barrier for each row would be one in every turn, twice as many.
 const OF_WARP: u64 = 512;
 /// Threads of persistent clusters that a multiprocessor has registers for.
-const PERSISTENT_THREADS: u32 = 512;
+pub const PERSISTENT_THREADS: u32 = 512;
 /// Elements of a row that a block holds, where rows are many.
 const OF_BLOCK: u64 = 16 << 10;
 /// Elements that a thread of a block of 256 holds. Backward it has two inputs, and sums of two kinds.
@@ -70,10 +70,10 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     if matrix.cols <= of_warp {
         return lanes(problem, vectors);
     }
-    // 16 elements of a thread on their way.
-    first_to_take_turns(problem, matrix, (OF_BLOCK, turns(problem)), |_| PERSISTENT_THREADS)
+    first_to_take_turns(problem, matrix, turns(problem), |_| PERSISTENT_THREADS)
         .or_else(|| first_to_hold(problem, matrix, teams(problem, is_few).iter().copied()))
-        .unwrap_or_else(|| parts(problem, matrix, 512, 16 / per as u32))
+        // Half of the threads that the card holds: what is on its way then leaves more of the L2 to what is read again.
+        .unwrap_or_else(|| parts(problem, matrix, (256, 2), 512))
 }
 
 /// Lanes that hold a row of so many vectors.
@@ -113,7 +113,7 @@ fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
         ],
         (true, Op::LayerNorm) => &[
             (1, 64, 32),
-            (1, 128, 32),
+            (1, 128, 40),
             (1, 256, 64),
             (1, 1024, 32),
             (4, 256, 64),
@@ -122,9 +122,9 @@ fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
             (8, 1024, 32),
         ],
         (true, Op::RmsNorm) => &[
-            (1, 64, 64),
-            (1, 128, 32),
-            (1, 256, 32),
+            (1, 128, 16),
+            (1, 256, 16),
+            (1, 128, 64),
             (1, 512, 32),
             (1, 1024, 32),
             (4, 256, 64),
@@ -168,14 +168,20 @@ fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
     }
 }
 
-/// Clusters that may take rows in turns, with their stages, by what was measured on an H200.
-fn turns(problem: &Problem<'_>) -> &'static [(Team, u32)] {
+/// The elements of rows that are too short for clusters that take them in turns, and these clusters with their stages, by what was
+/// measured on an H200 and H100s.
+fn turns(problem: &Problem<'_>) -> (u64, &'static [(Team, u32)]) {
     match (problem.per_vector() > 4, problem.op) {
-        (true, Op::RmsNorm) => &[((4, 256, 32), 2), ((8, 256, 32), 2), ((8, 512, 32), 3), ((16, 512, 32), 2)],
-        (true, _) => &[((2, 512, 32), 2), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)],
-        (false, Op::LayerNorm) => &[((4, 256, 32), 2), ((4, 512, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)],
-        (false, Op::RmsNorm) => &[((4, 512, 16), 2), ((4, 512, 32), 3), ((8, 512, 32), 2), ((16, 512, 32), 2)],
-        (false, _) => &[((8, 256, 16), 2), ((8, 512, 16), 2), ((16, 512, 16), 2)],
+        (true, Op::RmsNorm) => (2 * OF_BLOCK, &[((8, 256, 32), 2), ((8, 512, 32), 3), ((16, 512, 32), 2)]),
+        (true, Op::LayerNorm) => {
+            (OF_BLOCK, &[((2, 512, 32), 2), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
+        }
+        (true, _) => (OF_BLOCK, &[((8, 512, 16), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]),
+        (false, Op::LayerNorm) => {
+            (OF_BLOCK, &[((8, 256, 16), 2), ((8, 512, 16), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
+        }
+        (false, Op::RmsNorm) => (OF_BLOCK, &[((8, 512, 16), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]),
+        (false, _) => (OF_BLOCK, &[((8, 256, 16), 2), ((8, 512, 16), 2), ((16, 512, 16), 2)]),
     }
 }
 
@@ -198,7 +204,7 @@ fn backward_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     first_to_hold(problem, matrix, teams)
         .or_else(|| first_to_take_turns(problem, matrix, (0, &turns), |_| PERSISTENT_THREADS))
         .or_else(|| first_to_hold(problem, matrix, clusters))
-        .unwrap_or_else(|| parts(problem, matrix, 512, 2))
+        .unwrap_or_else(|| parts(problem, matrix, (512, 2), 512))
 }
 
 /// Why this shape, a sentence.

@@ -43,24 +43,35 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     if matrix.cols <= of_warp {
         return lanes(problem, matrix);
     }
-    first_to_take_turns(problem, matrix, turns(problem), |elements| if elements <= 16 { 1024 } else { 512 })
+    first_to_take_turns(problem, matrix, turns(problem), resident_threads)
         .unwrap_or_else(|| blocks(problem, matrix, is_few))
 }
 
+/// Threads of a multiprocessor that clusters in turns have registers for, where each holds so many elements.
+pub fn resident_threads(elements: u64) -> u32 {
+    if elements <= 16 { 1024 } else { 512 }
+}
+
 /// The elements of rows that are too short for clusters that take them in turns, and these clusters with their stages, by what was
-/// measured on an H200. Where halves have exponentials, smaller clusters, of which more are at home, hide them better.
+/// measured on H100s and an H200. Where halves have exponentials, small blocks whose threads hold much find them while others wait.
 fn turns(problem: &Problem<'_>) -> (u64, &'static [(Team, u32)]) {
     match (problem.per_vector() > 4, problem.op) {
+        (true, Op::Softmax | Op::LogSoftmax) => {
+            (16_384, &[((2, 512, 32), 2), ((8, 128, 64), 2), ((8, 256, 64), 2), ((16, 256, 64), 2)])
+        }
+        (true, Op::CrossEntropyBackward) => {
+            (16_384, &[((4, 128, 64), 2), ((8, 128, 64), 2), ((8, 256, 64), 2), ((16, 256, 64), 2)])
+        }
         (true, Op::SoftmaxBackward) => {
-            (16_384, &[((8, 256, 16), 2), ((4, 512, 32), 3), ((8, 512, 32), 2), ((16, 512, 32), 2)])
+            (16_384, &[((8, 256, 16), 2), ((8, 256, 32), 3), ((8, 512, 32), 2), ((16, 512, 32), 2)])
         }
         (true, Op::LogSoftmaxBackward) => {
-            (8192, &[((2, 512, 16), 2), ((8, 256, 16), 2), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
+            (16_384, &[((2, 512, 32), 3), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
         }
         (false, Op::CrossEntropyBackward) => {
-            (8192, &[((2, 512, 16), 2), ((4, 256, 32), 2), ((8, 256, 32), 2), ((16, 256, 32), 2)])
+            (8192, &[((2, 512, 16), 2), ((4, 256, 32), 2), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
         }
-        (false, Op::Softmax | Op::LogSoftmax) => (32_768, &[((4, 512, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]),
+        (false, Op::Softmax | Op::LogSoftmax) => (32_768, &[((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]),
         _ => (0, &[]),
     }
 }
@@ -100,6 +111,9 @@ fn blocks(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
         (false, true) => &[(1, 64, 16), (1, 128, 32), (1, 512, 32), (1, 1024, 32)],
         (false, false) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, most)],
         (true, true) => &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 512, 32), (1, 1024, 32)],
+        (true, false) if problem.op.arrays() == 2 => {
+            &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 32), (1, 1024, 16)]
+        }
         (true, false) => &[(1, 64, 16), (1, 128, most), (1, 256, most), (1, 512, most), (1, 1024, most)],
     };
     // The more blocks a cluster has, the longer they wait for each other; but two blocks of a multiprocessor, each with 32 elements a
@@ -111,11 +125,11 @@ fn blocks(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
             &[(8, 256, 16), (8, 512, 16), (8, 512, 32), (16, 512, 32), (8, 512, most), (8, 1024, narrow_most)]
         }
         64 => &[(2, 256, 64), (8, 256, 32), (16, 256, 32), (8, 512, 64)],
+        _ if !is_narrow => &[(4, 512, 16), (8, 512, 16), (16, 512, 16), (16, 512, 32), (8, 1024, most)],
         _ => &[(4, 512, 32), (8, 512, 32), (16, 512, 32), (8, 1024, most)],
     };
     let of_block = if is_few { few } else { many };
-    let of_block = of_block.iter().filter(|&&(_, _, elements)| elements <= most);
-    let all = of_block.filter(|_| is_each || matrix.cols <= OF_STREAM).chain(of_cluster);
+    let all = of_block.iter().filter(|_| is_each || matrix.cols <= OF_STREAM).chain(of_cluster);
     if let Some(shape) = first_to_hold(problem, matrix, all.copied()) {
         return shape;
     }
@@ -125,7 +139,8 @@ fn blocks(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
         return Shape::Stream { block: 512, loads: 4 };
     }
     // More blocks that find exponentials at different times, where these are the limit.
-    parts(problem, matrix, if is_narrow && !is_each { 256 } else { 512 }, 4)
+    let block = if is_narrow && !is_each { 256 } else { 512 };
+    parts(problem, matrix, (block, 4), block)
 }
 
 /// Why this shape, a sentence.
