@@ -208,19 +208,6 @@ impl Device {
         }
     }
 
-    /// [`Device::load_on_demand`] for several kernels, each with lines of its own, which are compiled side by side by all cores.
-    ///
-    /// # Errors
-    /// As there, for each of them; none is lost for another's.
-    pub fn load_all_on_demand(&self, source: &KernelSource, lines: &[&str]) -> Vec<Result<Module, Error>> {
-        if let Kind::Gpu(gpu) = &self.kind
-            && let Ok(nvrtc) = Nvrtc::find_in(&places(source.root()))
-        {
-            return module::load_all_on_demand_gpu(gpu, source, &nvrtc, lines);
-        }
-        lines.iter().map(|lines| self.load_on_demand(source, lines)).collect()
-    }
-
     /// Loads kernels that have no CUDA source: PTX as it stands. `name` is what messages call it.
     ///
     /// # Errors

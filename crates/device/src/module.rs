@@ -1,9 +1,7 @@
 //! A lesson's kernels on a device, and how its PTX becomes what the device runs.
 
 use std::fmt;
-use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use simt::Parameter;
 
@@ -197,41 +195,6 @@ pub(crate) fn load_on_demand_gpu(
     lines: &str,
 ) -> Result<Module, Error> {
     load_machine_code(gpu, &on_demand(source, lines)?, nvrtc)
-}
-
-/// Several of them: compiled by as many threads as there are cores, then loaded one after the other.
-pub(crate) fn load_all_on_demand_gpu(
-    gpu: &Gpu,
-    source: &KernelSource,
-    nvrtc: &Nvrtc,
-    lines: &[&str],
-) -> Vec<Result<Module, Error>> {
-    let (arch, next) = (gpu.arch(), AtomicUsize::new(0));
-    let compile = |lines: &str| {
-        let recipe = on_demand(source, lines)?;
-        nvrtc.compile_for(arch, &source.cu_name(), &recipe.cu).map(|made| (recipe, made))
-    };
-    let worker = || {
-        let mut compiled = Vec::new();
-        while let Some((i, lines)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, *lines.get(i)?)))
-        {
-            compiled.push((i, compile(lines)));
-        }
-        compiled
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(lines.len());
-    let mut compiled = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
-        workers
-            .into_iter()
-            .flat_map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
-            .collect::<Vec<_>>()
-    });
-    compiled.sort_by_key(|&(i, _)| i);
-    let load = |(_, made): (usize, Result<(Recipe<'_>, MachineCode), Error>)| {
-        made.and_then(|(recipe, made)| load_made(gpu, &recipe, nvrtc, &made))
-    };
-    compiled.into_iter().map(load).collect()
 }
 
 /// The same, as PTX.

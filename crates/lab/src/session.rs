@@ -1,7 +1,6 @@
 //! A device with a chapter's kernels on it: runs a plan to one value, judges it, times it.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -51,15 +50,15 @@ pub struct Session<'c> {
 
 /// A list that only grows, so that what is in it can be lent.
 struct OnDemand {
-    kernel: String,
+    kernels: Vec<String>,
     module: Module,
     next: OnceCell<Box<OnDemand>>,
 }
 
 impl OnDemand {
-    /// Puts a kernel's module at the end of the list.
-    fn keep<'l>(place: &'l OnceCell<Box<OnDemand>>, kernel: &str, module: Module) -> &'l Module {
-        let new = || Box::new(OnDemand { kernel: kernel.to_owned(), module, next: OnceCell::new() });
+    /// Puts the module of some kernels at the end of the list.
+    fn keep(place: &OnceCell<Box<OnDemand>>, kernels: Vec<String>, module: Module) -> &Module {
+        let new = || Box::new(OnDemand { kernels, module, next: OnceCell::new() });
         &place.get_or_init(new).module
     }
 }
@@ -325,14 +324,14 @@ impl<'c> Session<'c> {
         };
         self.progress.at(format!("compiling {}", pass.kernel));
         let source = KernelSource::in_root(self.source.root(), module.slug());
-        Ok(OnDemand::keep(place, &pass.kernel, self.device.load_on_demand(&source, line)?))
+        Ok(OnDemand::keep(place, vec![pass.kernel.clone()], self.device.load_on_demand(&source, line)?))
     }
 
     /// The module with a kernel that was compiled on demand, or where in the list the next one goes.
     fn compiled(&self, kernel: &str) -> std::result::Result<&Module, &OnceCell<Box<OnDemand>>> {
         let mut place = &self.on_demand;
         while let Some(known) = place.get() {
-            if known.kernel == kernel {
+            if known.kernels.iter().any(|known| known == kernel) {
                 return Ok(&known.module);
             }
             place = &known.next;
@@ -340,20 +339,23 @@ impl<'c> Session<'c> {
         Err(place)
     }
 
-    /// Compiles what these plans need and nothing has compiled yet, by all cores at once. A kernel that cannot be compiled is left
-    /// to its launch, which says why.
+    /// Compiles what these plans need and nothing has compiled yet, all at once, which takes a fraction of the time that one after the
+    /// other does. If that fails, each is left to its launch, which says why.
     pub fn compile_ahead(&self, variant: &Variant, plans: &[Planned]) -> Result<()> {
         let module = self.module(variant)?;
         let is_new = |kernel: &str| !module.kernels().contains(&kernel) && self.compiled(kernel).is_err();
         let passes = plans.iter().flat_map(|plan| &plan.passes).filter(|pass| is_new(&pass.kernel));
-        let lines: BTreeMap<&str, &str> =
-            passes.filter_map(|pass| Some((pass.kernel.as_str(), pass.line.as_deref()?))).collect();
+        let (kernels, mut lines): (Vec<String>, Vec<&str>) =
+            passes.filter_map(|pass| Some((pass.kernel.clone(), pass.line.as_deref()?))).unzip();
+        let Err(place) = self.compiled("") else { return Ok(()) };
+        // One line makes both kernels of parts.
+        lines.sort_unstable();
+        lines.dedup();
         let source = KernelSource::in_root(self.source.root(), module.slug());
-        let modules = self.device.load_all_on_demand(&source, &lines.values().copied().collect::<Vec<_>>());
-        for (kernel, module) in lines.into_keys().zip(modules) {
-            if let (Ok(module), Err(place)) = (module, self.compiled(kernel)) {
-                OnDemand::keep(place, kernel, module);
-            }
+        if !lines.is_empty()
+            && let Ok(module) = self.device.load_on_demand(&source, &lines.join("\n"))
+        {
+            OnDemand::keep(place, kernels, module);
         }
         Ok(())
     }

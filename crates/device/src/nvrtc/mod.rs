@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use library::{Library, Output};
 
+/// From this version on it takes an option to use several cores.
+const SPLIT_COMPILE: (u32, u32) = (13, 0);
+
 pub(crate) use headers::included;
 pub use headers::stand_ins;
 pub use places::{Place, places};
@@ -134,7 +137,11 @@ impl Nvrtc {
     /// # Errors
     /// Those of [`Nvrtc::compile`].
     pub fn compile_for(&self, arch: u32, source_name: &str, text: &str) -> Result<MachineCode, Error> {
-        let options = [format!("--gpu-architecture=sm_{arch}"), "--generate-line-info".to_string()];
+        let mut options = vec![format!("--gpu-architecture=sm_{arch}"), "--generate-line-info".to_string()];
+        // On all cores. Compilations side by side would wait for each other.
+        if self.version() >= SPLIT_COMPILE {
+            options.push("--split-compile=0".to_string());
+        }
         let output = self.run(source_name, text, &options, true)?;
         let ptx = portable_file_names(&output.ptx, source_name, &self.include_dirs);
         Ok(MachineCode { ptx, cubin: output.cubin })
