@@ -26,4 +26,5 @@ pub mod rows;
 pub mod setup;
 pub mod share;
 pub mod show;
+pub mod tune;
 pub mod workspace;

@@ -1,4 +1,4 @@
-//! The `cargo course` command: the reader's verbs (`doctor`, `setup`, `book`, `measure`, `run`, `exercise`, `watch`, `hint`,
+//! The `cargo course` command: the reader's verbs (`doctor`, `setup`, `book`, `measure`, `tune`, `run`, `exercise`, `watch`, `hint`,
 //! `reset`, `show`, `progress`) and the maintainer's (`ptx`, `engine`, `editor`, `bless`, `gate`). Every verb prints what it did and ends with status 0, or
 //! says why not and ends with status 1; a verb, an option or an exercise that does not exist is status 2, and `run` has the statuses of `simt run`.
 //!
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
-use course::{bless, doctor, exercise, launch, measure, ptx, setup, show, workspace};
+use course::{bless, doctor, exercise, launch, measure, ptx, setup, show, tune, workspace};
 
 /// Reads, checks and builds the reduction course.
 #[derive(Parser)]
@@ -55,6 +55,8 @@ enum Verb {
     Bless(bless::Options),
     /// Time every chapter's kernels on this machine's GPU, and CUB beside them, and write one file
     Measure(Box<measure::Options>),
+    /// Time the teams that may hold the rows of a matrix on this machine's GPU, and say how far the plan's own is from the fastest
+    Tune(Box<tune::Options>),
     /// Run every check that CI runs beyond the tests, one line each
     #[command(disable_help_flag = true)]
     Gate(Passed),
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         Verb::Ptx(options) => ptx::run(&options),
         Verb::Bless(options) => bless::run(&options),
         Verb::Measure(options) => measure::run(&options),
+        Verb::Tune(options) => tune::run(&options),
         Verb::Book(passed) => return ended(with_book("book", &passed)),
         Verb::Engine(passed) => return ended(with_book("engine", &passed)),
         Verb::Editor(passed) => return ended(with_book("editor", &passed)),

@@ -23,12 +23,12 @@ mod huge;
 mod latencies;
 mod libraries;
 mod limits;
-mod matrices;
+pub(crate) mod matrices;
 mod pool;
 mod proofs;
 mod rows;
 mod suite;
-mod task;
+pub(crate) mod task;
 mod torch;
 
 /// Options of `cargo course measure`.
@@ -227,7 +227,7 @@ fn empty_record(device: &Device, root: &Path, is_quick: bool) -> Measurement {
     }
 }
 
-fn date() -> String {
+pub(crate) fn date() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }
 

@@ -34,6 +34,7 @@ pub mod record;
 pub mod reference;
 pub mod run;
 pub mod runner;
+pub mod search;
 mod seeds;
 pub mod session;
 mod shape;

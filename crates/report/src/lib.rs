@@ -22,6 +22,7 @@ mod plot;
 mod publish;
 mod quoted;
 mod rows;
+mod searches;
 mod sheet;
 mod simulated;
 mod stale;

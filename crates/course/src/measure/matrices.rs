@@ -150,7 +150,7 @@ fn replay<T: Element>(
 }
 
 /// A second matrix lies behind the first.
-fn set_second<'a, T: Element>(calls: &mut [Call<'a>], plan: &Planned, input: &'a Buffer<T>, task: &Task) {
+pub(crate) fn set_second<'a, T: Element>(calls: &mut [Call<'a>], plan: &Planned, input: &'a Buffer<T>, task: &Task) {
     for (call, pass) in calls.iter_mut().zip(&plan.passes) {
         for (arg, _) in call.args.iter_mut().zip(&pass.args).filter(|(_, planned)| **planned == lab::Arg::Other) {
             *arg = Arg::Address(input, task.second() * T::BYTES as u64);
@@ -159,7 +159,7 @@ fn set_second<'a, T: Element>(calls: &mut [Call<'a>], plan: &Planned, input: &'a
 }
 
 /// Rows of results that are judged: the first, the last, others between them, and what lies behind the rows.
-fn some_rows(task: &Task) -> Vec<u64> {
+pub(crate) fn some_rows(task: &Task) -> Vec<u64> {
     let (rows, cols) = task.shape();
     let count = (JUDGED / cols.max(1)).clamp(1, rows);
     let of =
@@ -175,7 +175,7 @@ fn some_rows(task: &Task) -> Vec<u64> {
     judged
 }
 
-fn is_right<T: Element>(
+pub(crate) fn is_right<T: Element>(
     device: &Device,
     task: &Task,
     plan: &Planned,

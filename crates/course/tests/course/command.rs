@@ -29,6 +29,15 @@ fn bad_usage_is_status_2() {
     {
         checkout.ends(2, args);
     }
+    checkout.ends(2, &["tune"]);
+    let [_, said] = checkout.ends(2, &["tune", "softmax", "--shapes", "1024"]);
+    assert!(said.contains("expected rows and columns, such as 1024x65536"), "{said}");
+}
+
+#[test]
+fn an_operation_without_teams_is_refused_before_a_gpu_is_asked_for() {
+    let [_, said] = Checkout::new().ends(1, &["tune", "softmax", "sum"]);
+    assert!(said.contains("sum: only these operations have teams to choose from: add_layer_norm, "), "{said}");
 }
 
 #[test]
