@@ -146,7 +146,20 @@ fn point<'r>(table: &ContestTable, timed: &[&'r MeasuredCase], ours: &'r Measure
 /// # Errors
 /// A record that cannot be read.
 pub fn rows(table: &ContestTable, root: &Path) -> Result<Vec<(String, String)>> {
-    marked(root, &table.record(), |record, stale| Ok(files(table, record, stale)))
+    let mut all = marked(root, &table.record(), |record, stale| Ok(files(table, record, stale)))?;
+    if let Some(name) = table.other_record() {
+        all.extend(marked(root, &name, |record, stale| {
+            Ok(vec![("clock-card.md".to_owned(), card(table, record, stale))])
+        })?);
+    }
+    Ok(all)
+}
+
+/// Summary of another card's record.
+fn card(table: &ContestTable, record: Option<&Measurement>, stale: &[String]) -> String {
+    let Some(record) = record else { return not_yet(table) };
+    let points = fresh_points(table, record);
+    [source(record, stale), summary(table, record, &points), operators(table, &points)].join("\n")
 }
 
 fn not_yet(table: &ContestTable) -> String {
