@@ -110,6 +110,7 @@ fn generate_for(root: &Path, mode: Mode, is_chosen: impl Fn(&str) -> bool) -> Re
     work.files(&folder.join(results::FOLDER), results::fragments(root)?);
     work.files(&folder, results::contests(root).context("cannot write up a contest")?);
     work.files(&folder.join("library"), report::library(root).context("cannot write up the library")?);
+    work.files(&folder.join("library"), [report::plans(root).context("cannot write up the search for teams")?]);
     work.files(&folder, launch::fragments(root)?);
     work.files(&folder, [("faults.md", faults::appendix()), ("faults-sheet.md", faults::sheet())]);
     work.files(&folder, instructions::fragments(root)?);

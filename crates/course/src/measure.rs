@@ -17,7 +17,7 @@ use crate::results;
 
 mod ablation;
 mod arrays;
-mod bench;
+pub(crate) mod bench;
 mod host;
 mod huge;
 mod latencies;

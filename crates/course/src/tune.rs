@@ -5,16 +5,18 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use device::{Choice, Device, KernelSource, Replays, SimOptions, Timed, Timing};
+use device::{Choice, Device, Graph, KernelSource, Replays, SimOptions, Step, Timed, Timing};
 use lab::clock::{self, Flush};
 use lab::element::Element;
 use lab::record::load_json;
 use lab::search::{Searched, Searches};
+use lab::session::Arrays;
 use lab::session::built_root;
 use lab::{Chapter, LaunchOptions, Matrix, Op, Plan, Planned, Problem, Session, Type, Variant, hardware};
 use reduction::families::{norms, softmax};
 use reduction::team::Shape;
 
+use crate::measure::bench::POISON;
 use crate::measure::matrices::{is_right, numbers, set_second, some_rows};
 use crate::measure::task::Task;
 
@@ -104,6 +106,12 @@ struct Tuner<'o> {
 /// No GPU or no compiler, an operation without teams, a file that cannot be written, a shape that could not be timed.
 pub fn run(options: &Options) -> Result<()> {
     let families = options.ops.iter().map(|&op| Ok((op, family(op)?))).collect::<Result<Vec<_>>>()?;
+    for (op, family) in &families {
+        let computes = |ty: &&Type| family.chapter.variants.iter().any(|variant| variant.computes(*op, **ty));
+        if let Some(ty) = options.types.iter().find(|ty| !computes(ty)) {
+            bail!("--type {ty}: {op} is computed of f32, bf16 and f16");
+        }
+    }
     let device = match Device::open(Choice::Gpu, SimOptions::default()) {
         Ok(device) => std::rc::Rc::new(device),
         Err(device::Error::GpuAskedFor { why }) => {
@@ -130,7 +138,7 @@ pub fn run(options: &Options) -> Result<()> {
                 Type::F32 => tuner.all::<f32>(&session, family, *op),
                 Type::BF16 => tuner.all::<half::bf16>(&session, family, *op),
                 Type::F16 => tuner.all::<half::f16>(&session, family, *op),
-                _ => bail!("--type {ty}: {op} is computed of f32, bf16 and f16"),
+                _ => continue, // refused above
             };
             failed.extend(done?);
         }
@@ -146,14 +154,19 @@ fn empty_record(device: &Device, root: &Path) -> Searches {
         driver: description.driver,
         commit: hardware::commit(root),
         date: crate::measure::date(),
-        method: METHOD.to_owned(),
+        method: method(),
         cases: Vec::new(),
     }
 }
 
-const METHOD: &str = "us is a call, cold: each call of a graph has arrays of its own, and before each replay a kernel reads four times the \
-L2. Each team is timed by the median of 3 replays, and the plan's and the fastest four once more, the median of 7, in turns; teams within \
-10 % of the fastest are listed. The fastest is judged like a measured case.";
+fn method() -> String {
+    format!(
+        "us is a call, cold: each call of a graph has arrays of its own, and before each replay a kernel reads four times the L2. Each \
+         team is timed by the median of {REPLAYS} replays; the plan's and the fastest {FINALISTS} twice more, by the median of \
+         {FINAL_REPLAYS}, and the smallest counts. Teams that take at most {NEAR} times as long as the fastest are listed. Rows of the \
+         fastest one's results are judged."
+    )
+}
 
 /// Takes over what `out` holds, which must be of the same card and sources.
 fn take_in_earlier(record: &mut Searches, out: &Path) -> Result<()> {
@@ -175,7 +188,11 @@ impl Tuner<'_> {
         let left: Vec<(u64, u64)> =
             self.options.shapes.iter().copied().filter(|&shape| !is_known(&self.record, shape)).collect();
         let tasks: Vec<Task> = left.iter().map(|&shape| Task::matrix("", op, shape)).collect();
-        let Some(most) = tasks.iter().map(Task::read).max().filter(|_| !self.is_late()) else { return Ok(Vec::new()) };
+        let Some(most) = tasks.iter().map(Task::read).max() else { return Ok(Vec::new()) };
+        if self.is_late() {
+            eprintln!("{op} {}: no time was left", T::NAME);
+            return Ok(Vec::new());
+        }
         let Some(variant) = session.chapter.variants.last() else { return Ok(Vec::new()) };
         let plans: Vec<Vec<(Shape, Planned)>> =
             tasks.iter().map(|task| plans::<T>(session, variant, family, task)).collect::<Result<_>>()?;
@@ -239,7 +256,11 @@ impl Tuner<'_> {
             });
             let timed = timed.collect::<Result<Vec<_>>>()?;
             let replays = Replays { warm_up: WARM_UP, ..Replays::new(replays, Some(&flush)) };
-            let timing = device.time_in_turns(&[&timed], &replays)?.and_then(|all| all.into_iter().next());
+            // What is judged was poison before.
+            let judged = arrays.iter().filter(|_| is_judged).filter_map(Arrays::last);
+            let before = judged.map(|results| Step::Fill(results, POISON)).collect();
+            let graphs = [Graph { calls: timed, before, output: None }];
+            let timing = device.replay::<T>(&graphs, &replays)?.into_iter().next().and_then(|replayed| replayed.timing);
             if is_judged && !is_right(device, task, plan, &arrays[0], values, &some_rows(task))? {
                 bail!("{} is wrong", plan.passes[0].kernel);
             }
@@ -311,7 +332,7 @@ mod tests {
     #[test]
     fn plans_are_near_the_fastest_that_was_found() {
         let root = built_root();
-        let searches: Searches = load_json(&root.join("measurements/library/h100-shapes.json")).unwrap().unwrap();
+        let searches: Searches = load_json(&root.join(lab::search::RECORD)).unwrap().unwrap();
         let card = reduction::Card::named().find(|(name, _)| *name == "h100").unwrap().1;
         let over = |case: &Searched| {
             let (op, ty) = (Op::from_name(&case.op).unwrap(), Type::from_name(&case.ty).unwrap());

@@ -8,6 +8,9 @@ use crate::measurement::geometric_mean;
 use crate::text::grouped;
 use crate::{Op, Planned, Type};
 
+/// The book's searches, from the root on.
+pub const RECORD: &str = "measurements/library/h100-shapes.json";
+
 /// Searches on one card.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Searches {
@@ -97,8 +100,9 @@ impl Searches {
         let Some(mean) = geometric_mean(ratios()) else { return "nothing was timed".to_owned() };
         let worst = ratios().fold(1.0, f64::max);
         let count = ratios().count();
+        let searches = if count == 1 { "search" } else { "searches" };
         format!(
-            "{count} searches on {}: plans take {mean:.3} times as long as the fastest, {worst:.2} at most",
+            "{count} {searches} on {}: plans take {mean:.3} times as long as the fastest, {worst:.2} at most",
             self.device
         )
     }
@@ -126,6 +130,6 @@ mod tests {
                     80.00 µs (20.0 % less)";
         assert_eq!(case.to_string(), line);
         let all = Searches { device: "A GPU".to_owned(), cases: vec![case], ..Searches::default() };
-        assert!(all.summary().contains("1 searches on A GPU: plans take 1.250 times"), "{}", all.summary());
+        assert!(all.summary().contains("1 search on A GPU: plans take 1.250 times"), "{}", all.summary());
     }
 }

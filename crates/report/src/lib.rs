@@ -38,3 +38,4 @@ pub use contest_table::{BOOKS, ContestTable, Library, Over, Task};
 pub use library::library;
 pub use publish::{book, chapter_contest, report};
 pub use quoted::{Article, ArticleRow, Quoted, Shmoo};
+pub use searches::plans;

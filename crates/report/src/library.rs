@@ -143,7 +143,6 @@ pub fn library(root: &Path) -> Result<Vec<(String, String)>> {
         facts.extend(contest_facts(&format!("{name}-"), &record));
         files.push((format!("beside-{name}.md"), beside(rival, &record)));
     }
-    files.push(crate::searches::plans(root)?);
     files.push(("facts.md".to_owned(), facts_text(&facts)));
     Ok(files)
 }

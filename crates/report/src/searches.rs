@@ -4,20 +4,17 @@ use std::path::Path;
 
 use lab::measurement::geometric_mean;
 use lab::record::load_json;
-use lab::search::{Searched, Searches};
+use lab::search::{RECORD, Searched, Searches};
 use lab::text::{day, grouped};
 use lab::{Error, Result};
 
 use crate::sheet::Sheet;
 
-/// The record, from the root on.
-const RECORD: &str = "measurements/library/h100-shapes.json";
-
 /// The file of `book/src/generated/library/` that comes from the record, name and text.
 ///
 /// # Errors
 /// A record that is not there or cannot be read.
-pub(crate) fn plans(root: &Path) -> Result<(String, String)> {
+pub fn plans(root: &Path) -> Result<(String, String)> {
     let path = root.join(RECORD);
     let record: Option<Searches> = load_json(&path)?;
     let record = record.ok_or_else(|| Error::Record { path, problem: "the file is not there".to_owned() })?;
@@ -28,8 +25,10 @@ pub(crate) fn plans(root: &Path) -> Result<(String, String)> {
 fn text(record: &Searches) -> String {
     let head = ["operation", "type", "shapes", "teams timed", "plan / fastest found", "most", "there"];
     let mut sheet = Sheet::new(2, head.map(str::to_owned));
-    for cases in record.cases.chunk_by(|a, b| (&a.op, &a.ty) == (&b.op, &b.ty)) {
-        let over = |case: &Searched| case.over_best(&case.chosen);
+    let mut cases: Vec<&Searched> = record.cases.iter().collect();
+    cases.sort_by_key(|case| (&case.op, &case.ty));
+    for cases in cases.chunk_by(|a, b| (&a.op, &a.ty) == (&b.op, &b.ty)) {
+        let over = |case: &&Searched| case.over_best(&case.chosen);
         let worst = cases.iter().max_by(|a, b| over(a).partial_cmp(&over(b)).unwrap_or(std::cmp::Ordering::Equal));
         let Some((worst, mean)) = worst.zip(geometric_mean(cases.iter().filter_map(over))) else { continue };
         sheet.row([

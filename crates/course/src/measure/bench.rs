@@ -56,7 +56,7 @@ pub const SECOND_ALIGNMENT: usize = 64;
 /// Results of rows begin at a multiple of so many elements.
 const ROW_ALIGNMENT: usize = 64;
 /// Before a replay every byte of the outputs is this: not a number, and of integers minus one.
-pub(super) const POISON: u8 = 0xff;
+pub(crate) const POISON: u8 = 0xff;
 /// Reductions of one graph on a simulator, which has no clock.
 pub(super) const SIMULATED_CALLS: usize = 2;
 

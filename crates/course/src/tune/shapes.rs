@@ -3,8 +3,9 @@
 use lab::{Matrix, Problem};
 use reduction::team::{PersistentTeam, Shape, parts};
 
-/// Elements of all inputs that a thread may hold, and the least, if rows are long enough.
-const HELD: (u64, u64) = (64, 8);
+/// Elements of all inputs that a thread of a block may hold, and has to.
+const HELD_MOST: u64 = 64;
+const HELD_LEAST: u64 = 8;
 /// As many of 1,024 threads, which have 64 registers each.
 const HELD_OF_1024: u64 = 32;
 /// Bytes of a row from which on clusters, and blocks that go through it, are tried.
@@ -53,7 +54,7 @@ fn groups(problem: &Problem<'_>, vectors: u64) -> Vec<Shape> {
     let shape = |lanes: u32, rows: u32| {
         let each = vectors.div_ceil(lanes.into());
         let held = each * per * problem.op.arrays();
-        let fits = held * u64::from(rows) <= HELD.0 && u64::from(lanes) < 2 * vectors;
+        let fits = held * u64::from(rows) <= HELD_MOST && u64::from(lanes) < 2 * vectors;
         fits.then_some(Shape::Groups { lanes, rows, vectors: each as u32, width: per as u32 })
     };
     [1, 2, 4, 8, 16, 32].into_iter().flat_map(|lanes| [shape(lanes, 1), shape(lanes, 2)]).flatten().collect()
@@ -64,9 +65,9 @@ fn each_holds(problem: &Problem<'_>, vectors: u64, (blocks, block): (u32, u32)) 
     let threads = u64::from(blocks) * u64::from(block);
     let each = vectors.div_ceil(threads);
     let held = each * problem.per_vector() * problem.op.arrays();
-    let most = if block == 1024 { HELD_OF_1024 } else { HELD.0 };
+    let most = if block == 1024 { HELD_OF_1024 } else { HELD_MOST };
     let is_full = 4 * vectors >= 3 * each * threads;
-    ((HELD.1..=most).contains(&held) && is_full).then_some(each as u32)
+    ((HELD_LEAST..=most).contains(&held) && is_full).then_some(each as u32)
 }
 
 /// Blocks that go through a row, alone or with others.
@@ -75,13 +76,13 @@ fn streams(problem: &Problem<'_>, matrix: Matrix) -> Vec<Shape> {
     let mut found = Vec::new();
     for (block, loads) in [128, 256, 512, 1024].into_iter().flat_map(|block| LOADS.map(|loads| (block, loads))) {
         let on_the_way = u64::from(loads) * problem.per_vector() * problem.op.arrays();
-        if on_the_way > HELD.0 || u64::from(block * loads) > vectors {
+        if on_the_way > HELD_MOST || u64::from(block * loads) > vectors {
             continue;
         }
         found.push(Shape::Stream { block, loads });
         for room in [block.max(256), 2 * block.max(256)] {
             let shape = parts(problem, matrix, (block, loads), room);
-            if matches!(shape, Shape::Parts { .. }) {
+            if matches!(shape, Shape::Parts { .. }) && !found.contains(&shape) {
                 found.push(shape);
             }
         }
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_plan_chooses_is_mostly_among_them() {
+    fn what_a_plan_chooses_is_among_them() {
         let shapes = [(65_536, 1024), (16_384, 4096), (4096, 16_384), (1024, 65_536), (256, 262_144)];
         for (op, ty) in [(Op::Softmax, Type::BF16), (Op::SoftmaxBackward, Type::F32), (Op::Logsumexp, Type::F32)] {
             for (rows, cols) in shapes {

@@ -72,8 +72,16 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     }
     first_to_take_turns(problem, matrix, turns(problem), |_| PERSISTENT_THREADS)
         .or_else(|| first_to_hold(problem, matrix, teams(problem, is_few).iter().copied()))
-        // Half of the threads that the card holds: what is on its way then leaves more of the L2 to what is read again.
-        .unwrap_or_else(|| parts(problem, matrix, (256, 2), 512))
+        .unwrap_or_else(|| unheld(problem, matrix))
+}
+
+/// Blocks for a row that no team holds. If they share it, half of the threads that the card holds: what is on its way then leaves
+/// more of the L2 to what is read again.
+fn unheld(problem: &Problem<'_>, matrix: Matrix) -> Shape {
+    match parts(problem, matrix, (256, 2), 512) {
+        Shape::Stream { .. } => Shape::Stream { block: 512, loads: 16 / problem.per_vector() as u32 },
+        shared => shared,
+    }
 }
 
 /// Lanes that hold a row of so many vectors.
@@ -94,7 +102,7 @@ fn lanes(problem: &Problem<'_>, vectors: u64) -> Shape {
     Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 }
 }
 
-/// Blocks and clusters that may hold a row, by what was measured on an H200, the first that does first. The more blocks a cluster has,
+/// Blocks and clusters that may hold a row, by what was measured on an H200 and H100s, the first that does first. The more blocks a cluster has,
 /// the longer they wait for each other; the more elements a thread has, the fewer blocks are at home to hide it.
 fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
     match (problem.per_vector() > 4, problem.op) {

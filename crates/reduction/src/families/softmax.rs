@@ -13,8 +13,8 @@ const OF_WARP: u64 = 512;
 /// Elements of a row from which on it is only read, not held, where it has one result.
 const OF_STREAM: u64 = 4096;
 
-/// Elements that a thread holds of one matrix, at most, in shapes that are compiled on demand. Those of two bytes bring
-/// more work for each byte, which more threads hide better.
+/// Elements that a thread of a block holds of one matrix, where no team was measured to do better with more. Those of two bytes
+/// bring more work for each byte, which more threads hide better.
 fn held_most(problem: &Problem<'_>) -> u64 {
     let of_one = if problem.ty.bytes() < 4 { 32 } else { 64 };
     of_one / problem.op.arrays()
@@ -53,7 +53,7 @@ pub fn resident_threads(elements: u64) -> u32 {
 }
 
 /// The elements of rows that are too short for clusters that take them in turns, and these clusters with their stages, by what was
-/// measured on H100s and an H200. Where halves have exponentials, small blocks whose threads hold much find them while others wait.
+/// measured on H100s and an H200. Where halves have exponentials, small blocks whose threads hold much gain most: some find them while others wait.
 fn turns(problem: &Problem<'_>) -> (u64, &'static [(Team, u32)]) {
     match (problem.per_vector() > 4, problem.op) {
         (true, Op::Softmax | Op::LogSoftmax) => {
@@ -111,10 +111,8 @@ fn blocks(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
         (false, true) => &[(1, 64, 16), (1, 128, 32), (1, 512, 32), (1, 1024, 32)],
         (false, false) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, most)],
         (true, true) => &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 512, 32), (1, 1024, 32)],
-        (true, false) if problem.op.arrays() == 2 => {
-            &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 32), (1, 1024, 16)]
-        }
-        (true, false) => &[(1, 64, 16), (1, 128, most), (1, 256, most), (1, 512, most), (1, 1024, most)],
+        (true, false) if problem.op.arrays() == 2 => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 32)],
+        (true, false) => &[(1, 64, 16), (1, 128, most)],
     };
     // The more blocks a cluster has, the longer they wait for each other; but two blocks of a multiprocessor, each with 32 elements a
     // thread, wait at different times.
