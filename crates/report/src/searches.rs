@@ -23,7 +23,7 @@ pub fn plans(root: &Path) -> Result<(String, String)> {
 
 /// A row for each operation and type, and where the searches were made.
 fn text(record: &Searches) -> String {
-    let head = ["operation", "type", "shapes", "teams timed", "plan / fastest found", "most", "there"];
+    let head = ["operation", "type", "shapes", "teams timed", "plan / fastest found", "worst", "there"];
     let mut sheet = Sheet::new(2, head.map(str::to_owned));
     let mut cases: Vec<&Searched> = record.cases.iter().collect();
     cases.sort_by_key(|case| (&case.op, &case.ty));
