@@ -142,13 +142,7 @@ pub fn run(options: &Options) -> Result<()> {
         bail!("--chapters {unknown}: there is no such chapter; there are {}", slugs.join(", "));
     }
     let torch = options.torch.as_deref().map(torch::read).transpose()?;
-    let device = match Device::open(Choice::Gpu, SimOptions::default()) {
-        Ok(device) => device,
-        Err(device::Error::GpuAskedFor { why }) => {
-            bail!("measuring needs a GPU, because the simulator has no clock, and there is none to be had: {why}")
-        }
-        Err(error) => return Err(error.into()),
-    };
+    let device = open_gpu("measuring")?;
     let source = KernelSource::find(lab::clock::CEILING, &built_root())?;
     let out = options.out.clone().unwrap_or_else(|| default_out(source.root(), &device.description().name));
     let mut record = empty_record(&device, source.root(), options.quick);
@@ -163,6 +157,19 @@ pub fn run(options: &Options) -> Result<()> {
     let mut run = suite::Suite::new(options, device, source.clone(), record, out)?;
     run.all(&source)?;
     finish(&run)
+}
+
+/// This machine's GPU, which `work` needs.
+///
+/// # Errors
+/// None to be had.
+pub(crate) fn open_gpu(work: &str) -> Result<Device> {
+    match Device::open(Choice::Gpu, SimOptions::default()) {
+        Err(device::Error::GpuAskedFor { why }) => {
+            bail!("{work} needs a GPU, because the simulator has no clock, and there is none to be had: {why}")
+        }
+        opened => Ok(opened?),
+    }
 }
 
 /// Takes over the cases of the record that `out` holds, which must be of the same card and sources.

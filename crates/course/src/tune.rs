@@ -2,10 +2,12 @@
 //! from the fastest. Shapes of long rows are chosen by what was measured on a few cards; this asks another.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use device::{Choice, Device, Graph, KernelSource, Replays, SimOptions, Step, Timed};
+use device::{Device, Graph, KernelSource, Replays, SimOptions, Step, Timed};
+use lab::cli::whole;
 use lab::clock::{self, Flush};
 use lab::element::Element;
 use lab::record::load_json;
@@ -19,6 +21,7 @@ use reduction::team::Shape;
 use crate::measure::bench::POISON;
 use crate::measure::matrices::{is_right, numbers, set_second, some_rows};
 use crate::measure::task::Task;
+use crate::measure::{date, open_gpu};
 
 mod shapes;
 
@@ -55,7 +58,7 @@ const WARM_UP: Duration = Duration::from_millis(1);
 
 /// `1024x65536`
 fn parse_shape(text: &str) -> std::result::Result<(u64, u64), String> {
-    let number = |word: &str| word.replace([',', '_'], "").parse::<u64>().ok().filter(|n| (1..=1 << 31).contains(n));
+    let number = |word: &str| whole::<u64>(&word.replace(',', "")).ok().filter(|n| (1..=1 << 31).contains(n));
     let (rows, cols) = text.split_once(['x', '×']).ok_or("expected rows and columns, such as 1024x65536")?;
     let shape = number(rows).zip(number(cols)).ok_or("expected two whole numbers from 1 on, such as 1024x65536")?;
     if shape.0.saturating_mul(shape.1) > 1 << 32 {
@@ -112,13 +115,7 @@ pub fn run(options: &Options) -> Result<()> {
             bail!("--type {ty}: {op} is computed of f32, bf16 and f16");
         }
     }
-    let device = match Device::open(Choice::Gpu, SimOptions::default()) {
-        Ok(device) => std::rc::Rc::new(device),
-        Err(device::Error::GpuAskedFor { why }) => {
-            bail!("tuning needs a GPU, because the simulator has no clock, and there is none to be had: {why}")
-        }
-        Err(error) => return Err(error.into()),
-    };
+    let device = Rc::new(open_gpu("tuning")?);
     let source = KernelSource::find(clock::CEILING, &built_root())?;
     if !device.can_compile(&source) {
         bail!("tuning compiles a kernel for each team, and there is no compiler: `cargo course setup` installs it");
@@ -132,7 +129,7 @@ pub fn run(options: &Options) -> Result<()> {
     let mut failed = Vec::new();
     for (op, family) in &families {
         let own = KernelSource::in_root(source.root(), family.chapter.slug);
-        let session = Session::on(family.chapter, own, std::rc::Rc::clone(&device), SimOptions::default())?;
+        let session = Session::on(family.chapter, own, Rc::clone(&device), SimOptions::default())?;
         for &ty in &options.types {
             let done = match ty {
                 Type::F32 => tuner.all::<f32>(&session, family, *op),
@@ -153,7 +150,7 @@ fn empty_record(device: &Device, root: &Path) -> Searches {
         device: description.name,
         driver: description.driver,
         commit: hardware::commit(root),
-        date: crate::measure::date(),
+        date: date(),
         method: method(),
         cases: Vec::new(),
     }
@@ -194,9 +191,9 @@ impl Tuner<'_> {
             return Ok(Vec::new());
         }
         let Some(variant) = session.chapter.variants.last() else { return Ok(Vec::new()) };
-        let plans: Vec<Vec<(Shape, Planned)>> =
+        let plans: Vec<Vec<Planned>> =
             tasks.iter().map(|task| plans::<T>(session, variant, family, task)).collect::<Result<_>>()?;
-        let all: Vec<Planned> = plans.iter().flatten().map(|(_, plan)| plan.clone()).collect();
+        let all = plans.concat();
         eprintln!("{op} {}: compiling {} plans", T::NAME, all.len());
         session.compile_ahead(variant, &all)?;
         let values = numbers::<T>(most);
@@ -237,12 +234,12 @@ impl Tuner<'_> {
         session: &Session<'_>,
         variant: &Variant,
         (task, values): (&Task, &[T]),
-        plans: Vec<(Shape, Planned)>,
+        plans: Vec<Planned>,
     ) -> Result<Searched> {
         let device = session.device();
         let values = &values[..task.read() as usize];
         let original = device.upload("in", values)?;
-        let bytes = original.bytes() + plans.first().map_or(0, |(_, plan)| plan.more_bytes(T::TYPE, task.n));
+        let bytes = original.bytes() + plans.first().map_or(0, |plan| plan.more_bytes(T::TYPE, task.n));
         let count = clock::copies(device, bytes);
         let copies = (1..count).map(|_| Ok(device.duplicate(&original)?)).collect::<Result<Vec<_>>>()?;
         let inputs: Vec<_> = std::iter::once(original).chain(copies).collect();
@@ -268,7 +265,7 @@ impl Tuner<'_> {
             Ok(timing.map_or(0.0, |timing| timing.median_us))
         };
         // A team that this card cannot launch is no candidate.
-        let us = |(_, plan): &(Shape, Planned)| time(plan, REPLAYS, false);
+        let us = |plan: &Planned| time(plan, REPLAYS, false);
         let own = us(plans.first().context("there is no plan")?)?;
         let mut found: Vec<(usize, f64)> =
             (1..plans.len()).filter_map(|i| Some((i, us(&plans[i]).ok()?))).chain([(0, own)]).collect();
@@ -277,12 +274,12 @@ impl Tuner<'_> {
         let is_finalist = |place: usize, i: usize| place < FINALISTS || i == 0;
         for _ in 0..2 {
             for (_, (i, us)) in found.iter_mut().enumerate().filter(|(place, (i, _))| is_finalist(*place, *i)) {
-                *us = us.min(time(&plans[*i].1, FINAL_REPLAYS, false)?);
+                *us = us.min(time(&plans[*i], FINAL_REPLAYS, false)?);
             }
         }
         found.sort_by(|a, b| a.1.total_cmp(&b.1));
         let (best, best_us) = found[0];
-        time(&plans[best].1, 1, true)?;
+        time(&plans[best], 1, true)?;
         let near = found.iter().filter(|(i, us)| *us <= NEAR * best_us || *i == 0);
         let (rows, cols) = task.shape();
         Ok(Searched {
@@ -291,19 +288,14 @@ impl Tuner<'_> {
             rows,
             cols,
             tried: tried as u64,
-            us: near.map(|&(i, us)| (lab::search::team(&plans[i].1), (us * 100.0).round() / 100.0)).collect(),
-            chosen: lab::search::team(&plans[0].1),
+            us: near.map(|&(i, us)| (lab::search::team(&plans[i]), (us * 100.0).round() / 100.0)).collect(),
+            chosen: lab::search::team(&plans[0]),
         })
     }
 }
 
 /// The plan's own and those of all other teams.
-fn plans<T: Element>(
-    session: &Session<'_>,
-    variant: &Variant,
-    family: &Family,
-    task: &Task,
-) -> Result<Vec<(Shape, Planned)>> {
+fn plans<T: Element>(session: &Session<'_>, variant: &Variant, family: &Family, task: &Task) -> Result<Vec<Planned>> {
     let (rows, cols) = task.shape();
     let matrix = Matrix::dense(rows, cols);
     let options = LaunchOptions::over(task.op, matrix);
@@ -311,13 +303,15 @@ fn plans<T: Element>(
     let problem = Problem::new(variant, T::TYPE, task.n, options).on(session.device().card(), true);
     let chosen = (family.shape_for)(&problem, matrix);
     let others = shapes::candidates(&problem, matrix, family.resident).into_iter().filter(|shape| *shape != chosen);
-    let others: Vec<(Shape, Planned)> =
-        others.map(|shape| (shape, Planned { plan: (family.plan_for)(&problem, shape), ..own.clone() })).collect();
-    Ok(std::iter::once((chosen, own)).chain(others).collect())
+    let others: Vec<Planned> =
+        others.map(|shape| Planned { plan: (family.plan_for)(&problem, shape), ..own.clone() }).collect();
+    Ok(std::iter::once(own).chain(others).collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use device::Choice;
+
     use super::*;
 
     #[test]
@@ -332,10 +326,10 @@ mod tests {
     /// The plan's own team and another, of committed kernels, over 4 rows of 500 floats on the simulator; the other launches so many
     /// blocks of its four.
     fn searched(blocks: u32) -> Result<Searched> {
-        let device = std::rc::Rc::new(Device::open(Choice::Sim, SimOptions::default())?);
+        let device = Rc::new(Device::open(Choice::Sim, SimOptions::default())?);
         let (root, family) = (built_root(), family(Op::Softmax)?);
         let own = KernelSource::in_root(&root, family.chapter.slug);
-        let session = Session::on(family.chapter, own, std::rc::Rc::clone(&device), SimOptions::default())?;
+        let session = Session::on(family.chapter, own, Rc::clone(&device), SimOptions::default())?;
         let options = Options { ops: vec![], types: vec![], shapes: vec![], out: None, seconds: None };
         let flush = Flush::new(&device, &KernelSource::in_root(&root, clock::CEILING))?;
         let tuner = Tuner { options: &options, flush, record: Searches::default(), begin: Instant::now() };
@@ -346,7 +340,7 @@ mod tests {
             let shape = Shape::Block { block, vectors: 2 };
             let mut plan = Planned { plan: (family.plan_for)(&problem, shape), ..planned.clone() };
             plan.plan.passes[0].geometry.grid[0] = if block == 256 { blocks } else { 4 };
-            (shape, plan)
+            plan
         };
         tuner.search::<f32>(&session, variant, (&task, &numbers(task.read())), vec![plan(64), plan(256)])
     }

@@ -8,7 +8,7 @@ use simt::Parameter;
 use crate::committed::{committed_options, committed_target, options};
 use crate::gpu::{Gpu, GpuModule, Image};
 use crate::kernels::Kernels;
-use crate::nvrtc::{MachineCode, Nvrtc, Place};
+use crate::nvrtc::{Nvrtc, Place};
 use crate::source::{Part, joined};
 use crate::{Error, KernelSource};
 
@@ -241,12 +241,8 @@ pub(crate) fn load_gpu(gpu: &Gpu, source: &KernelSource, places: &[Place]) -> Re
 }
 
 fn load_machine_code(gpu: &Gpu, recipe: &Recipe<'_>, nvrtc: &Nvrtc) -> Result<Module, Error> {
-    let made = nvrtc.compile_for(gpu.arch(), &recipe.source.cu_name(), &recipe.cu)?;
-    load_made(gpu, recipe, nvrtc, &made)
-}
-
-fn load_made(gpu: &Gpu, recipe: &Recipe<'_>, nvrtc: &Nvrtc, made: &MachineCode) -> Result<Module, Error> {
     let (name, arch) = (recipe.source.cu_name(), gpu.arch());
+    let made = nvrtc.compile_for(arch, &name, &recipe.cu)?;
     let code = gpu.load(&format!("code of {name} by {}", nvrtc.name()), &Image::Machine(&made.cubin))?;
     let kernels = Kernels::parsed(&format!("PTX of {name} by {}", nvrtc.name()), &made.ptx)?;
     let origin = Origin::Compiled { compiler: nvrtc.name(), target: format!("sm_{arch}") };

@@ -55,14 +55,6 @@ struct OnDemand {
     next: OnceCell<Box<OnDemand>>,
 }
 
-impl OnDemand {
-    /// Puts the module of some kernels at the end of the list.
-    fn keep(place: &OnceCell<Box<OnDemand>>, kernels: Vec<String>, module: Module) -> &Module {
-        let new = || Box::new(OnDemand { kernels, module, next: OnceCell::new() });
-        &place.get_or_init(new).module
-    }
-}
-
 impl<'c> Session<'c> {
     /// Opens a device and loads the chapter's kernels: those of the current directory or of a folder above it, else
     /// those this program was built with.
@@ -318,36 +310,37 @@ impl<'c> Session<'c> {
         let Some(line) = pass.line.as_ref().filter(|_| !module.kernels().contains(&pass.kernel.as_str())) else {
             return Ok(module);
         };
-        let place = match self.compiled(&pass.kernel) {
-            Ok(known) => return Ok(known),
-            Err(place) => place,
-        };
+        if let Some(known) = self.compiled(&pass.kernel) {
+            return Ok(known);
+        }
         self.progress.at(format!("compiling {}", pass.kernel));
         let source = KernelSource::in_root(self.source.root(), module.slug());
-        Ok(OnDemand::keep(place, vec![pass.kernel.clone()], self.device.load_on_demand(&source, line)?))
+        Ok(self.keep(vec![pass.kernel.clone()], self.device.load_on_demand(&source, line)?))
     }
 
-    /// The module with a kernel that was compiled on demand, or where in the list the next one goes.
-    fn compiled(&self, kernel: &str) -> std::result::Result<&Module, &OnceCell<Box<OnDemand>>> {
+    /// The module with a kernel that was compiled on demand.
+    fn compiled(&self, kernel: &str) -> Option<&Module> {
+        let mut all = std::iter::successors(self.on_demand.get(), |known| known.next.get());
+        all.find(|known| known.kernels.iter().any(|known| known == kernel)).map(|known| &known.module)
+    }
+
+    /// Puts the module of some kernels at the end of the list.
+    fn keep(&self, kernels: Vec<String>, module: Module) -> &Module {
         let mut place = &self.on_demand;
         while let Some(known) = place.get() {
-            if known.kernels.iter().any(|known| known == kernel) {
-                return Ok(&known.module);
-            }
             place = &known.next;
         }
-        Err(place)
+        &place.get_or_init(|| Box::new(OnDemand { kernels, module, next: OnceCell::new() })).module
     }
 
     /// Compiles what these plans need and nothing has compiled yet, all at once, which takes a fraction of the time that one after the
     /// other does. If that fails, each is left to its launch, which says why.
     pub fn compile_ahead(&self, variant: &Variant, plans: &[Planned]) -> Result<()> {
         let module = self.module(variant)?;
-        let is_new = |kernel: &str| !module.kernels().contains(&kernel) && self.compiled(kernel).is_err();
+        let is_new = |kernel: &str| !module.kernels().contains(&kernel) && self.compiled(kernel).is_none();
         let passes = plans.iter().flat_map(|plan| &plan.passes).filter(|pass| is_new(&pass.kernel));
         let (kernels, mut lines): (Vec<String>, Vec<&str>) =
             passes.filter_map(|pass| Some((pass.kernel.clone(), pass.line.as_deref()?))).unzip();
-        let Err(place) = self.compiled("") else { return Ok(()) };
         // One line makes both kernels of parts.
         lines.sort_unstable();
         lines.dedup();
@@ -355,7 +348,7 @@ impl<'c> Session<'c> {
         if !lines.is_empty()
             && let Ok(module) = self.device.load_on_demand(&source, &lines.join("\n"))
         {
-            OnDemand::keep(place, kernels, module);
+            self.keep(kernels, module);
         }
         Ok(())
     }
