@@ -48,6 +48,7 @@ macro_rules! alu_table {
                 NegFtzF32 = "neg.ftz.f32": |a| keep_nan32(ftz(a), ftz(a) ^ 0x8000_0000);
                 AbsFtzF32 = "abs.ftz.f32": |a| keep_nan32(ftz(a), ftz(a) & 0x7fff_ffff);
                 SqrtFtzF32 = "sqrt.rn.ftz.f32": |a| flushed32(ff(a).sqrt());
+                Ex2FtzF32 = "ex2.approx.ftz.f32": |a| ex2(ftz(a));
                 RcpFtzF32 = "rcp.rn.ftz.f32": |a| flushed32(1.0 / ff(a));
                 CvtRziFtzS32F32 = "cvt.rzi.ftz.s32.f32": |a| ff(a) as i32 as u32;
                 CvtRziFtzU32F32 = "cvt.rzi.ftz.u32.f32": |a| ff(a) as u32;

@@ -1,6 +1,8 @@
-//! The instructions that PTX calls approximate. Here they give the correctly rounded value (but for about one in 2^29
-//! f32 values, where the f64 result lies too close to the middle of two); a GPU is off by a few units in the last place.
+//! The instructions that PTX calls approximate. `ex2` of an f32 gives what a GPU gives. The others give the correctly rounded value
+//! (but for about one in 2^29 f32 values, where the f64 result lies too close to the middle of two); a GPU is off by a few units in
+//! the last place.
 
+use super::ex2::ex2;
 use super::float::{F32, F64, Format, Number, Rounding};
 use super::{Exact, SOURCES};
 
@@ -13,6 +15,7 @@ impl Exact {
             "sin" => libm::sin(a),
             "cos" => libm::cos(a),
             "lg2" => libm::log2(a),
+            "ex2" if format == F32 => return Some(exponential(x[0] as u32, self.flags.flush).into()),
             "ex2" => libm::exp2(a),
             "tanh" => libm::tanh(a),
             // The reciprocal of a huge divisor is zero to the hardware, and zero times infinity a NaN.
@@ -32,6 +35,16 @@ impl Exact {
         }
         Some(format.round(F64.number(value.to_bits()), Rounding::Nearest))
     }
+}
+
+/// 2^x by the hardware's unit. Without `.ftz`, where the unit would flush its result, the square of the root.
+fn exponential(x: u32, flush: bool) -> u32 {
+    let value = f32::from_bits(x);
+    if flush || value >= -126.0 {
+        return ex2(F32.flushed(x.into()) as u32);
+    }
+    let root = f32::from_bits(ex2((0.5 * value).to_bits()));
+    (root * root).to_bits()
 }
 
 /// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`, which read the upper half of their source and write that of their

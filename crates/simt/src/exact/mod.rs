@@ -10,11 +10,13 @@ mod approximate;
 mod arithmetic;
 mod compare;
 mod convert;
+mod ex2;
 mod float;
 mod integer;
 mod video;
 
 use compare::Comparison;
+pub use ex2::ex2;
 use float::{BF16, E4M3, E5M2, F16, F32, F64, Format, Rounding, TF32};
 use integer::Integer;
 pub use video::Video;

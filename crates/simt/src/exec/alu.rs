@@ -4,7 +4,7 @@
 use super::warp::{FULL, Warp};
 use crate::code::{ExactCode, Inst};
 use crate::eval::*;
-use crate::exact::SOURCES;
+use crate::exact::{SOURCES, ex2};
 use crate::ops::{Alu, Row, alu_table};
 
 /// Keeps the lanes of `out` that `mask` names.

@@ -6,6 +6,7 @@
 
 mod bounds;
 mod errors;
+mod ex2;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
