@@ -93,7 +93,7 @@ const OF_WAVE: u64 = 8;
 /// Bytes of a row that are worth a block of parts.
 const OF_PART_BYTES: u64 = 16 << 10;
 /// Rows that a persistent cluster takes at least.
-const ROWS_OF_CLUSTER: u64 = 4;
+const ROWS_OF_CLUSTER: u64 = 2;
 /// Most shared memory that a persistent block has besides its rows: for each block of the cluster what that sends in 64 turns,
 /// four numbers each; and barrier objects, the warps' values and what the system keeps.
 const MAIL_BYTES: u32 = 64 * 4 * 4;

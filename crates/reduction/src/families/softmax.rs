@@ -10,8 +10,8 @@ use crate::team::{
 
 /// Elements of a row that are a warp's.
 const OF_WARP: u64 = 512;
-/// Elements of a row from which on it is only read, not held, where it has one result.
-const OF_STREAM: u64 = 4096;
+/// Bytes of a row from which on it is only read, not held, where it has one result: of floats, and of halves.
+const OF_STREAM: [u64; 2] = [16 << 10, 32 << 10];
 
 /// Elements that a thread of a block holds of one matrix, where no team was measured to do better with more. Those of two bytes
 /// bring more work for each byte, which more threads hide better.
@@ -43,7 +43,10 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     if matrix.cols <= of_warp {
         return lanes(problem, matrix);
     }
-    first_to_take_turns(problem, matrix, turns(problem), resident_threads)
+    if !is_each {
+        return one_result(problem, matrix, is_few);
+    }
+    first_to_take_turns(problem, matrix, turns(problem, matrix), resident_threads)
         .unwrap_or_else(|| blocks(problem, matrix, is_few))
 }
 
@@ -53,14 +56,15 @@ pub fn resident_threads(elements: u64) -> u32 {
 }
 
 /// The elements of rows that are too short for clusters that take them in turns, and these clusters with their stages, by what was
-/// measured on H100s and an H200. Where halves have exponentials, small blocks whose threads hold much gain most: some find them while others wait.
-fn turns(problem: &Problem<'_>) -> (u64, &'static [(Team, u32)]) {
+/// measured on H100s and an H200.
+fn turns(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [(Team, u32)]) {
+    let is_short = matrix.rows < 2 * u64::from(problem.card.multiprocessors);
     match (problem.per_vector() > 4, problem.op) {
         (true, Op::Softmax | Op::LogSoftmax) => {
-            (16_384, &[((2, 512, 32), 2), ((8, 128, 64), 2), ((8, 256, 64), 2), ((16, 256, 64), 2)])
+            (16_384, &[((2, 512, 32), 2), ((8, 256, 32), 2), ((16, 256, 32), 2), ((16, 256, 64), 2)])
         }
         (true, Op::CrossEntropyBackward) => {
-            (16_384, &[((4, 128, 64), 2), ((8, 128, 64), 2), ((8, 256, 64), 2), ((16, 256, 64), 2)])
+            (16_384, &[((2, 256, 64), 2), ((8, 128, 64), 2), ((8, 256, 64), 2), ((16, 256, 64), 2)])
         }
         (true, Op::SoftmaxBackward) => {
             (16_384, &[((8, 256, 16), 2), ((8, 256, 32), 3), ((8, 512, 32), 2), ((16, 512, 32), 2)])
@@ -68,10 +72,12 @@ fn turns(problem: &Problem<'_>) -> (u64, &'static [(Team, u32)]) {
         (true, Op::LogSoftmaxBackward) => {
             (16_384, &[((2, 512, 32), 3), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
         }
-        (false, Op::CrossEntropyBackward) => {
-            (8192, &[((2, 512, 16), 2), ((4, 256, 32), 2), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
+        // Blocks that hold a row each would all begin and end at once.
+        (false, Op::Softmax | Op::LogSoftmax | Op::CrossEntropyBackward) if is_short => {
+            (16_384, &[((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
         }
-        (false, Op::Softmax | Op::LogSoftmax) => (32_768, &[((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]),
+        (false, Op::Softmax | Op::LogSoftmax) => (131_072, &[((16, 512, 32), 2)]),
+        (false, Op::CrossEntropyBackward) => (32_768, &[((8, 512, 32), 2), ((16, 512, 32), 2)]),
         _ => (0, &[]),
     }
 }
@@ -86,7 +92,8 @@ fn lanes(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     // every lane asks for. Of two bytes, a lane needs two vectors on their way to make the trip worth it.
     let least = match (is_each, vectors) {
         (false, 0..=4) if has_labels && !is_narrow => vectors.clamp(1, 2),
-        (false, 65..) => 8,
+        (false, 65..) if !is_narrow => 8,
+        (false, 5..=16) if is_narrow => 2,
         (false, _) => vectors.clamp(1, 4),
         (true, 3..=4) if is_light && !is_narrow => 2,
         (true, 5..) if has_labels && !is_narrow => 4,
@@ -101,44 +108,71 @@ fn lanes(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 }
 }
 
+/// For a row with one result: a block that holds it, or goes through it, or many that share one out.
+fn one_result(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
+    let is_narrow = problem.per_vector() > 4;
+    let all = if is_few { FEW } else { many(problem) };
+    if matrix.cols * problem.ty.bytes() <= OF_STREAM[usize::from(is_narrow)]
+        && let Some(shape) = first_to_hold(problem, matrix, all.iter().copied())
+    {
+        return shape;
+    }
+    let loads = if is_narrow { 2 } else { 4 };
+    let multiprocessors = u64::from(problem.card.multiprocessors);
+    // One launch, if there is a row for nearly every multiprocessor, costs less than parts and what brings them together.
+    if 10 * matrix.rows < 9 * multiprocessors {
+        return parts(problem, matrix, (512, loads), 512);
+    }
+    // The smallest that fill nearly all of the card.
+    let resident = multiprocessors * u64::from(problem.card.threads_per_multiprocessor);
+    let blocks = if is_narrow { &[256, 512][..] } else { &[512] };
+    let block = blocks.iter().copied().find(|block| 10 * matrix.rows * block >= 9 * resident).unwrap_or(1024);
+    Shape::Stream { block: block as u32, loads }
+}
+
+/// Blocks that hold a row of few, in the order in which they are tried.
+const FEW: &[Team] = &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 512, 8), (1, 1024, 8)];
+
+/// Blocks that hold a row of many.
+fn many(problem: &Problem<'_>) -> &'static [Team] {
+    match (problem.per_vector() > 4, problem.op.arrays()) {
+        (false, 1) if problem.op.has_gradients() => &[(1, 64, 16), (1, 128, 32), (1, 256, 64), (1, 1024, 32)],
+        (false, 1) if problem.op.is_per_element() => &[(1, 64, 16), (1, 128, 32), (1, 512, 32), (1, 1024, 32)],
+        (false, 1) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 64)],
+        (false, _) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 32)],
+        (true, 1) if problem.op.is_per_element() => {
+            &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 512, 32), (1, 1024, 32)]
+        }
+        (true, 1) => &[(1, 64, 16), (1, 128, 32), (1, 256, 32), (1, 512, 32)],
+        (true, _) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 32)],
+    }
+}
+
 /// A block that holds a row, or several; many that share one out.
 fn blocks(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
     let (most, is_narrow) = (held_most(problem), problem.per_vector() > 4);
-    let is_each = problem.op.is_per_element();
-    let is_light = problem.op.arrays() == 1 && is_each;
-    let few: &[Team] = &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 512, 8), (1, 1024, 8)];
-    let many: &[Team] = match (is_narrow, is_light) {
-        (false, true) => &[(1, 64, 16), (1, 128, 32), (1, 512, 32), (1, 1024, 32)],
-        (false, false) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, most)],
-        (true, true) => &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 512, 32), (1, 1024, 32)],
-        (true, false) if problem.op.arrays() == 2 => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 32)],
-        (true, false) => &[(1, 64, 16), (1, 128, most)],
-    };
     // The more blocks a cluster has, the longer they wait for each other; but two blocks of a multiprocessor, each with 32 elements a
     // thread, wait at different times.
     let narrow_most = most.min(32);
     let of_cluster: &[Team] = match most {
-        _ if !is_each => &[],
         _ if is_few => {
             &[(8, 256, 16), (8, 512, 16), (8, 512, 32), (16, 512, 32), (8, 512, most), (8, 1024, narrow_most)]
         }
-        64 => &[(2, 256, 64), (8, 256, 32), (16, 256, 32), (8, 512, 64)],
+        64 => &[(4, 512, 32), (4, 512, 64), (16, 256, 32), (8, 512, 64)],
         _ if !is_narrow => &[(4, 512, 16), (8, 512, 16), (16, 512, 16), (16, 512, 32), (8, 1024, most)],
         _ => &[(4, 512, 32), (8, 512, 32), (16, 512, 32), (8, 1024, most)],
     };
-    let of_block = if is_few { few } else { many };
-    let all = of_block.iter().filter(|_| is_each || matrix.cols <= OF_STREAM).chain(of_cluster);
+    let of_block = if is_few { FEW } else { many(problem) };
+    let all = of_block.iter().chain(of_cluster);
     if let Some(shape) = first_to_hold(problem, matrix, all.copied()) {
         return shape;
     }
-    // One launch, if there is a row for nearly every multiprocessor, costs less than parts and what brings them together.
-    let multiprocessors = u64::from(problem.card.multiprocessors);
-    if !is_each && (9 * multiprocessors..20 * multiprocessors).contains(&(10 * matrix.rows)) {
-        return Shape::Stream { block: 512, loads: 4 };
-    }
-    // More blocks that find exponentials at different times, where these are the limit.
-    let block = if is_narrow && !is_each { 256 } else { 512 };
-    parts(problem, matrix, (block, 4), block)
+    let loads = match (is_narrow, problem.op.arrays()) {
+        (true, 1) => 2,
+        (false, 1) => 8,
+        _ => 4,
+    };
+    parts(problem, matrix, (512, loads), 512)
 }
 
 /// Why this shape, a sentence.
