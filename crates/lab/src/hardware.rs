@@ -176,18 +176,22 @@ const MATRICES: [Matrix; 7] = [
 /// # Errors
 /// A run that fails, or a file that cannot be written. Wrong results are recorded, not errors.
 pub fn record(session: &Session<'_>, command: String, file: &Path) -> Result<GpuRecord> {
-    let mut cases = Vec::new();
+    let mut jobs = Vec::new();
     for ty in session.chapter.types() {
         for variant in session.chapter.variants_for(ty).filter(|variant| session.unsupported(variant).is_none()) {
-            for (options, n) in asked(variant) {
-                if refusal(variant, ty, &options).is_some() {
-                    continue;
-                }
-                let input = random_for(options.op, ty, n as usize, SEED);
-                cases.push(case(session, Job { variant, options, input: &input, reference: None, offset: 0 })?);
-                session.progress.step();
-            }
+            let asked = asked(variant).into_iter().filter(|(options, _)| refusal(variant, ty, options).is_none());
+            jobs.extend(asked.map(|(options, n)| (variant, ty, options, n)));
         }
+    }
+    for of_variant in jobs.chunk_by(|a, b| a.0.name == b.0.name) {
+        let plans = of_variant.iter().map(|&(variant, ty, options, n)| session.plan(variant, ty, n, options));
+        session.compile_ahead(of_variant[0].0, &plans.collect::<Result<Vec<_>>>()?)?;
+    }
+    let mut cases = Vec::new();
+    for (variant, ty, options, n) in jobs {
+        let input = random_for(options.op, ty, n as usize, SEED);
+        cases.push(case(session, Job { variant, options, input: &input, reference: None, offset: 0 })?);
+        session.progress.step();
     }
     let record = GpuRecord { cases, ..empty(session, command)? };
     write(file, &to_text(&record)?)?;
