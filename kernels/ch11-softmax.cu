@@ -36,8 +36,8 @@ __device__ unsigned int larger(f16, unsigned int a, unsigned int b) {
     asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(best) : "r"(a), "r"(b));
     return best;
 }
-// e^x as 2^(x / ln 2), which is an instruction. From -87.3 to 0 it is off by 2.1
-// units of 2^-24 at most, and 1.2 for each unit of x; below, it is 0.
+// e^x as 2^(x / ln 2), which is an instruction. From -87.3 to 0 it is off by
+// 2.1 units of 2^-24 at most, and 1.2 for each unit of x; below, it is 0.
 __device__ float exponential(float x) {
     float power;
     asm("ex2.approx.ftz.f32 %0, %1;"

@@ -8,8 +8,9 @@ use crate::measurement::geometric_mean;
 use crate::text::grouped;
 use crate::{Op, Planned, Type};
 
-/// The book's searches, from the root on.
-pub const RECORD: &str = "measurements/library/h100-shapes.json";
+/// The book's searches by card, from the root on.
+pub const RECORDS: [(&str, &str); 2] =
+    [("h100", "measurements/library/h100-shapes.json"), ("h200", "measurements/library/h200-shapes.json")];
 
 /// Searches on one card.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -44,7 +45,7 @@ pub struct Searched {
     pub cols: u64,
     /// Number of teams that were timed.
     pub tried: u64,
-    /// The plan's own team when this was measured.
+    /// The plan's own team, of the commit that the record names or of a later one.
     pub chosen: String,
     /// Teams with their times in microseconds, the fastest first: those within a tenth of it, and the plan's.
     pub us: Vec<(String, f64)>,

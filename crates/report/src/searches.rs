@@ -4,21 +4,24 @@ use std::path::Path;
 
 use lab::measurement::geometric_mean;
 use lab::record::load_json;
-use lab::search::{RECORD, Searched, Searches};
+use lab::search::{RECORDS, Searched, Searches};
 use lab::text::{day, grouped};
 use lab::{Error, Result};
 
 use crate::sheet::Sheet;
 
-/// The file of `book/src/generated/library/` that comes from the record, name and text.
+/// The file of `book/src/generated/library/` that comes from the records, name and text.
 ///
 /// # Errors
 /// A record that is not there or cannot be read.
 pub fn plans(root: &Path) -> Result<(String, String)> {
-    let path = root.join(RECORD);
-    let record: Option<Searches> = load_json(&path)?;
-    let record = record.ok_or_else(|| Error::Record { path, problem: "the file is not there".to_owned() })?;
-    Ok(("plans.md".to_owned(), text(&record)))
+    let of_card = |(_, file): (&str, &str)| {
+        let path = root.join(file);
+        let record: Option<Searches> = load_json(&path)?;
+        record.map(|record| text(&record)).ok_or(Error::Record { path, problem: "the file is not there".to_owned() })
+    };
+    let texts = RECORDS.into_iter().map(of_card).collect::<Result<Vec<String>>>()?;
+    Ok(("plans.md".to_owned(), texts.join("\n")))
 }
 
 /// A row for each operation and type, and where the searches were made.

@@ -42,7 +42,7 @@
             return y + lab.noted(pen, text("heldKey"), y - 6);
         } });
     });
-    heldRows("softmax-held-rows", "heldTitle", () => [[1024, "block", "t64v4"], [4096, "block", "t128v8"], [16384, "block", "t512v8"], [65536, "cluster", "c8t256v8", 8]].map(
+    heldRows("softmax-held-rows", "heldTitle", () => [[1024, "block", "t64v4"], [4096, "block", "t128v8"], [16384, "block", "t512v8"], [65536, "cluster", "c4t512v8", 4]].map(
         ([cols, team, shape, cluster]) => ({ file: "ch11-softmax", kernel: `${team}_softmax_${shape}_f32`, cluster, bytes: 4 * cols, cols }),
     ));
     const COLS = 16384;

@@ -247,7 +247,7 @@
         heldTitle: "Rows of floats that a multiprocessor holds",
         heldNormTitle: "Rows of 16,384 bf16 that a multiprocessor holds",
         heldRows: "{cols} floats, {threads} threads of {each} registers: {rows} rows, {held}.",
-        heldPart: "{cols} floats, a cluster of eight, {threads} threads of {each} registers in each block: half a row, {held}.",
+        heldPart: "{cols} floats, a cluster of four, {threads} threads of {each} registers in each block: half a row, {held}.",
         heldTimed: "{op}, {threads} threads of {each} registers: {rows:row|rows}, {held}; {us} µs on the H200.",
         heldKey: "Dashed: the 65,536 registers of a multiprocessor of compute capability 9.0, 256 KB. Frames: those of a block. Filled: those that hold its row.",
         clusterTitle: "Eight blocks of a cluster exchange their pairs",

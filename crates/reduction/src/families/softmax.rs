@@ -47,7 +47,17 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
         return one_result(problem, matrix, is_few);
     }
     first_to_take_turns(problem, matrix, turns(problem, matrix), resident_threads)
+        .or_else(|| read_twice(problem, matrix))
         .unwrap_or_else(|| blocks(problem, matrix, is_few))
+}
+
+/// A block that reads its row twice, the second time from a cache, where registers for two matrices and exponentials would leave too
+/// few warps.
+fn read_twice(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
+    let is_heavy = problem.op == Op::LogSoftmaxBackward && problem.per_vector() > 4;
+    let fills = matrix.rows * 10 >= 9 * u64::from(problem.card.multiprocessors);
+    let fits = matrix.cols > 8192 && matrix.cols <= 32_768;
+    (is_heavy && fills && fits).then_some(Shape::Stream { block: 1024, loads: 2 })
 }
 
 /// Threads of a multiprocessor that clusters in turns have registers for, where each holds so many elements.
@@ -77,7 +87,7 @@ fn turns(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [(Team, u32)])
             (16_384, &[((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
         }
         (false, Op::Softmax | Op::LogSoftmax) => (131_072, &[((16, 512, 32), 2)]),
-        (false, Op::CrossEntropyBackward) => (32_768, &[((8, 512, 32), 2), ((16, 512, 32), 2)]),
+        (false, Op::CrossEntropyBackward) => (32_768, &[((8, 256, 28), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]),
         _ => (0, &[]),
     }
 }
