@@ -68,7 +68,7 @@
         [/^(div|rcp)\b/, "quotients"], [/^(fma|mad)\b/, "fused"], [/^mul\b/, "products"], [/^add\b/, "additions"], [/^sub\b/, "differences"],
     ];
     // Functions of the kernels that take many instructions: the one that each call executes once, and its line.
-    const FUNCTIONS = { exponential: [/^mul\b/, /\breturn\b/, "exponentials"], logarithm: [/^div\b/, /./, "logarithms"] };
+    const FUNCTIONS = { exponential: [/^ex2\b/, /./, "exponentials"], logarithm: [/^div\b/, /./, "logarithms"] };
 
     // The name of the function that each line of a file is in, where it begins in the first column.
     const functionsOf = (source) => {

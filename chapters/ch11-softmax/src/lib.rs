@@ -58,7 +58,7 @@ pub const CHAPTER: Chapter = Chapter {
         Variant {
             name: "softmax",
             idea: "one plan chooses who holds a row: a few lanes, a block, a cluster of blocks; longer rows are shared out and read twice",
-            limit: "bandwidth; without a row of results the exponentials",
+            limit: "bandwidth",
             ops: ALL,
             launches: |problem| softmax::softmax(problem),
             ..THREE_PASSES
