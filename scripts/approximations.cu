@@ -1,7 +1,9 @@
 // A sum over the results of ex2.approx.ftz.f32 for each sign and exponent of its source, over all 2^23 fractions: what the simulator's
 // unit is held against.
 //
-//   nvcc -O3 -arch=sm_90 -o approximations approximations.cu && ./approximations > ex2.h100.json
+//   nvcc -O3 -arch=sm_90 -o approximations approximations.cu && ./approximations > ex2-sums.h200.json
+//
+// The record lies in crates/simt/tests/semantics, with the date and the driver beside its CUDA.
 
 #include <cstdio>
 

@@ -92,8 +92,6 @@ impl PersistentTeam {
 const OF_WAVE: u64 = 8;
 /// Bytes of a row that are worth a block of parts.
 const OF_PART_BYTES: u64 = 16 << 10;
-/// Rows that a persistent cluster takes at least.
-const ROWS_OF_CLUSTER: u64 = 2;
 /// Most shared memory that a persistent block has besides its rows: for each block of the cluster what that sends in 64 turns,
 /// four numbers each; and barrier objects, the warps' values and what the system keeps.
 const MAIL_BYTES: u32 = 64 * 4 * 4;
@@ -295,7 +293,7 @@ pub fn is_few(problem: &Problem<'_>, matrix: Matrix) -> bool {
 }
 
 /// Threads that the card holds at a time.
-fn threads(problem: &Problem<'_>) -> u64 {
+pub fn threads(problem: &Problem<'_>) -> u64 {
     u64::from(problem.card.multiprocessors) * u64::from(problem.card.threads_per_multiprocessor)
 }
 
@@ -350,12 +348,13 @@ pub fn first_to_hold(problem: &Problem<'_>, matrix: Matrix, teams: impl IntoIter
 }
 
 /// The first of these clusters that holds a row, with how many elements a thread may hold and the stages, if each has several rows to
-/// take; none for rows of at most `shortest` elements. `resident`: threads of a multiprocessor, where each holds so many elements.
+/// take; none for rows of at most `shortest` elements, or of fewer than `rows` for each cluster. `resident`: threads of a multiprocessor, where each holds so many
+/// elements.
 pub fn first_to_take_turns(
     problem: &Problem<'_>,
     matrix: Matrix,
     (shortest, teams): (u64, &[(Team, u32)]),
-    resident: fn(u64) -> u32,
+    (rows, resident): (u64, fn(u64) -> u32),
 ) -> Option<Shape> {
     let per = problem.per_vector();
     let mut teams = teams.iter().filter(|_| matrix.cols > shortest);
@@ -367,7 +366,7 @@ pub fn first_to_take_turns(
         is_held.then_some(PersistentTeam { blocks, block, vectors, stages, resident })
     })?;
     let clusters = team.clusters(problem);
-    (clusters > 0 && matrix.rows >= ROWS_OF_CLUSTER * clusters).then_some(Shape::Persistent(team))
+    (clusters > 0 && matrix.rows >= rows * clusters).then_some(Shape::Persistent(team))
 }
 
 /// Returns whether rows are whole vectors of 16 bytes, and begin at one.

@@ -12,6 +12,8 @@ use crate::team::{
 const OF_WARP: u64 = 512;
 /// Threads of persistent clusters that a multiprocessor has registers for.
 pub const PERSISTENT_THREADS: u32 = 512;
+/// Rows that a persistent cluster takes at least.
+const ROWS_OF_CLUSTER: u64 = 4;
 /// Elements of a row that a block holds, where rows are many.
 const OF_BLOCK: u64 = 16 << 10;
 /// Elements that a thread of a block of 256 holds. Backward it has two inputs, and sums of two kinds.
@@ -70,7 +72,7 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     if matrix.cols <= of_warp {
         return lanes(problem, vectors);
     }
-    first_to_take_turns(problem, matrix, turns(problem), |_| PERSISTENT_THREADS)
+    first_to_take_turns(problem, matrix, turns(problem), (ROWS_OF_CLUSTER, |_| PERSISTENT_THREADS))
         .or_else(|| first_to_hold(problem, matrix, teams(problem, is_few).iter().copied()))
         .unwrap_or_else(|| unheld(problem, matrix))
 }
@@ -210,7 +212,7 @@ fn backward_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     let longest = if is_narrow && problem.op.is_centred() { 8 } else { 16 };
     let turns = [first, (8, 256, BACKWARD), (8, 512, BACKWARD), (longest, 512, BACKWARD)].map(|team| (team, 2));
     first_to_hold(problem, matrix, teams)
-        .or_else(|| first_to_take_turns(problem, matrix, (0, &turns), |_| PERSISTENT_THREADS))
+        .or_else(|| first_to_take_turns(problem, matrix, (0, &turns), (ROWS_OF_CLUSTER, |_| PERSISTENT_THREADS)))
         .or_else(|| first_to_hold(problem, matrix, clusters))
         .unwrap_or_else(|| parts(problem, matrix, (512, 2), 512))
 }

@@ -5,11 +5,13 @@ use crate::op::Op;
 use crate::plan::{Arg, Plan, Problem};
 use crate::team::{
     Endings, HOLDING_BLOCKS, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns,
-    held_by_block, is_few, lanes_of_elements, parts, stream,
+    held_by_block, is_few, lanes_of_elements, parts, stream, threads,
 };
 
 /// Elements of a row that are a warp's.
 const OF_WARP: u64 = 512;
+/// Rows that a cluster in turns takes at least.
+const ROWS_OF_CLUSTER: u64 = 2;
 /// Bytes of a row from which on it is only read, not held, where it has one result: of floats, and of halves.
 const OF_STREAM: [u64; 2] = [16 << 10, 32 << 10];
 
@@ -46,7 +48,7 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     if !is_each {
         return one_result(problem, matrix, is_few);
     }
-    first_to_take_turns(problem, matrix, turns(problem, matrix), resident_threads)
+    first_to_take_turns(problem, matrix, turns(problem, matrix), (ROWS_OF_CLUSTER, resident_threads))
         .or_else(|| read_twice(problem, matrix))
         .unwrap_or_else(|| blocks(problem, matrix, is_few))
 }
@@ -55,9 +57,13 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
 /// few warps.
 fn read_twice(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
     let is_heavy = problem.op == Op::LogSoftmaxBackward && problem.per_vector() > 4;
-    let fills = matrix.rows * 10 >= 9 * u64::from(problem.card.multiprocessors);
     let fits = matrix.cols > 8192 && matrix.cols <= 32_768;
-    (is_heavy && fills && fits).then_some(Shape::Stream { block: 1024, loads: 2 })
+    (is_heavy && fits && has_a_row_each(problem, matrix)).then_some(Shape::Stream { block: 1024, loads: 2 })
+}
+
+/// Returns whether there is a row for nearly every multiprocessor.
+fn has_a_row_each(problem: &Problem<'_>, matrix: Matrix) -> bool {
+    10 * matrix.rows >= 9 * u64::from(problem.card.multiprocessors)
 }
 
 /// Threads of a multiprocessor that clusters in turns have registers for, where each holds so many elements.
@@ -128,15 +134,14 @@ fn one_result(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
         return shape;
     }
     let loads = if is_narrow { 2 } else { 4 };
-    let multiprocessors = u64::from(problem.card.multiprocessors);
     // One launch, if there is a row for nearly every multiprocessor, costs less than parts and what brings them together.
-    if 10 * matrix.rows < 9 * multiprocessors {
+    if !has_a_row_each(problem, matrix) {
         return parts(problem, matrix, (512, loads), 512);
     }
     // The smallest that fill nearly all of the card.
-    let resident = multiprocessors * u64::from(problem.card.threads_per_multiprocessor);
     let blocks = if is_narrow { &[256, 512][..] } else { &[512] };
-    let block = blocks.iter().copied().find(|block| 10 * matrix.rows * block >= 9 * resident).unwrap_or(1024);
+    let fills = |block: &u64| 10 * matrix.rows * block >= 9 * threads(problem);
+    let block = blocks.iter().copied().find(fills).unwrap_or(1024);
     Shape::Stream { block: block as u32, loads }
 }
 

@@ -7,7 +7,7 @@ use simt::{Arg, Checks, Launch, Memory, Options, Program, run};
 use super::folder;
 
 /// Upper nine bits of sources, sign and exponent: from where all powers are 1 to where all are 0 or infinite. With
-/// `EVERY_POWER=1` in the environment all 512 are tried, in some minutes.
+/// `EVERY_POWER=1` in the environment all 512 are tried, in a minute.
 const UPPER: [u32; 9] = [0, 103, 104, 126, 127, 133, 134, 256 + 125, 256 + 128];
 
 /// Sums of as many blocks, from this one on.
