@@ -32,6 +32,14 @@ class Contest:
         """Operations and types, in the order in which they are measured."""
         return [(op, task["type"]) for task in self.keys["tasks"] for op in task["ops"]]
 
+    def stages(self):
+        """Shapes with the tasks at them, in the order in which they are measured."""
+        last = self.keys.get("last", [])
+        for is_last in (False, True):
+            tasks = [task for task in self.tasks() if (task[1] in last) == is_last]
+            for which in ("shapes", "models", "drawn"):
+                yield self.shapes(which), tasks
+
     def types(self):
         """Each type once, in the order in which they first come."""
         return list(dict.fromkeys(name for _, name in self.tasks()))

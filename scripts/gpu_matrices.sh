@@ -15,7 +15,7 @@
 #
 # Runs in the repository's root; NVRTC, torch, Liger and QuACK are used where they are there. Nothing is downloaded and no clock or
 # setting of the card is changed. A step that fails or takes too long does not stop the other; the status is 1 then. Each says how
-# many seconds it took. What is timed has the GPU alone.
+# many seconds it took. What is timed has the GPU alone: ours and the others lock one file.
 # Afterwards copy OUT/measurements/CARD-CONTEST.json to measurements/, and run `cargo course bless`.
 set -euo pipefail
 
@@ -41,19 +41,29 @@ if [[ -n ${SITE:-} ]]; then
     export PYTHONPATH=$SITE${PYTHONPATH:+:$PYTHONPATH}
 fi
 
+# Both compile for longer than they measure, and take turns at the GPU.
+lock=$(mktemp)
+trap 'rm -f "$lock"' EXIT
+measure=("$bin/course" measure --parts "$which" --chapters "$chapter" --quick --resume --out "$record" --lock "$lock")
+others= status=0
 if ((torch_seconds == 0)); then
     :
 elif has_torch; then
-    attempt "torch, Liger and QuACK" $((torch_seconds + 60)) \
-        python3 "scripts/torch_$which.py" "$out/torch-$which.json" --seconds "$torch_seconds"
+    timeout -k 5 $((torch_seconds + 60)) python3 "scripts/torch_$which.py" "$out/torch-$which.json" \
+        --seconds "$torch_seconds" --lock "$lock" &
+    others=$!
 else
     echo "gpu_matrices.sh: python3 has no torch that sees a GPU, so torch is left out" >&2
 fi
-options=()
-if [[ -f $out/torch-$which.json ]]; then options+=(--torch "$out/torch-$which.json"); fi
 if ((measure_seconds > 0)); then
-    attempt "measurement" $((measure_seconds + 60)) "$bin/course" measure --parts "$which" --chapters "$chapter" --quick --resume \
-        --seconds "$measure_seconds" --out "$record" ${options[@]+"${options[@]}"}
+    attempt "measurement" $((measure_seconds + 60)) "${measure[@]}" --seconds "$measure_seconds"
+fi
+if [[ -n $others ]]; then
+    wait "$others" || status=$?
+    ended "torch, Liger and QuACK" 0 "$status" "$(how "$status")"
+fi
+if [[ -f $out/torch-$which.json ]]; then
+    attempt "putting both together" 60 "${measure[@]}" --seconds 0 --torch "$out/torch-$which.json"
 fi
 # What is drawn again elsewhere is not a record.
 rm -rf "${record%.json}"

@@ -3,8 +3,9 @@ how what they give is judged.
 
 The method is that of scripts/torch_rows.py: CUDA graphs of several calls, each of a matrix of its own with results of its own,
 cold, the median of the replays; the results of two calls are judged, element by element, against the same operation in 64
-bits. Eager: the function of torch, or backward the one that autograd calls. Liger, QuACK: their kernels, launched as their functions
-do. Compiled: torch.compile in its mode max-autotune-no-cudagraphs, for each shape anew.
+bits. Warm, where half of the L2 holds what a call reads and writes: a graph of calls that are all of one matrix. Eager: the function
+of torch, or backward the one that autograd calls. Liger, QuACK: their kernels, launched as their functions do. Compiled:
+torch.compile in its mode max-autotune-no-cudagraphs, for each shape anew.
 
 Cells are shared out to several processes, because compiling takes longer than measuring. One of them has the GPU at a time: it
 holds a lock while it replays, judges, or tries the variants of a compiled kernel. In the order of the chapter's contest.json: its
@@ -12,6 +13,7 @@ shapes, then those of language models, then those drawn at random. After SECONDS
 found, and a second run goes on where the first one stopped: what OUT.json holds is not timed again.
 """
 
+import argparse
 import fcntl
 import importlib.metadata
 import json
@@ -27,7 +29,9 @@ import torch_rows as rows
 
 ENTRANTS = ("torch_compiled", "quack", "liger", "torch")
 TYPES = rows.TYPES | {"f16": torch.float16}
-PROCESSES_MAX = 12
+PROCESSES_MAX = 14
+WARM_CALLS = 64
+L2_SHARE = 2
 
 
 def version_of(package):
@@ -75,9 +79,9 @@ class Contest:
 
     def cells(self):
         """Entrant, operation, type and shape, what matters most first."""
-        for which in ("shapes", "models", "drawn"):
-            for shape in self.table.shapes(which):
-                for op, name in self.table.tasks():
+        for shapes, tasks in self.table.stages():
+            for shape in shapes:
+                for op, name in tasks:
                     yield from ((entrant, op, name, shape) for entrant in ENTRANTS if op in self.functions(entrant))
 
 
@@ -98,6 +102,10 @@ class Gpu:
         if self.depth == 0:
             torch.cuda.synchronize()
             fcntl.flock(self.file, fcntl.LOCK_UN)
+
+
+def bytes_of(values):
+    return sum(bytes_of(x) if isinstance(x, (tuple, list)) else x.nbytes for x in values if x is not None)
 
 
 def share_autotuning(gpu):
@@ -121,7 +129,8 @@ class Worker:
         share_autotuning(self.gpu)
         torch.manual_seed(os.getpid())
         with self.gpu:
-            self.large = torch.zeros(4 * torch.cuda.get_device_properties(0).L2_cache_size // 4, dtype=torch.int32, device="cuda")
+            self.l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size
+            self.large = torch.zeros(4 * self.l2_bytes // 4, dtype=torch.int32, device="cuda")
             self.largest = torch.empty((), dtype=torch.int32, device="cuda")
 
     def call(self, entrant, op, name, shape):
@@ -153,6 +162,9 @@ class Worker:
             times, outs, graph = rows.replay(lambda call: function(*call), calls, flush)
             judged = list(zip(outs, calls))[:2]
             is_right = all(self.contest.is_right(entrant, op, got, call) for got, call in judged)
+            warm = None
+            if L2_SHARE * bytes_of((calls[0], outs[0] if isinstance(outs[0], (tuple, list)) else outs[:1])) <= self.l2_bytes:
+                warm = rows.statistics.median(rows.replay(lambda call: function(*call), calls[:1] * WARM_CALLS)[0])
             del outs, graph, calls
             count = len(judged)
             del judged
@@ -162,7 +174,7 @@ class Worker:
             "n": shape[0] * shape[1], "rows": shape[0], "cols": shape[1], "offsets": None,
             "cold_us": rows.statistics.median(times), "range_us": [min(times), max(times)], "limit_us": None,
             "judged": count * shape[0], "ok": is_right,
-        }
+        } | ({} if warm is None else {"warm_us": warm})
 
 
 def work(contest, lock, cells, until, found):
@@ -190,8 +202,8 @@ def work(contest, lock, cells, until, found):
 class Run:
     """What is found, of one chapter."""
 
-    def __init__(self, contest, out, seconds):
-        self.contest, self.out, self.seconds, self.begin = contest, out, seconds, time.time()
+    def __init__(self, contest, out, seconds, lock):
+        self.contest, self.out, self.seconds, self.lock, self.begin = contest, out, seconds, lock, time.time()
         self.record = {
             "version": torch.__version__, "liger": version_of("liger_kernel"), "quack": version_of("quack-kernels"),
             "device": torch.cuda.get_device_name(0), "refused": [], "cases": [],
@@ -223,8 +235,8 @@ class Run:
         waiting, found = context.Queue(), context.Queue()
         for cell in cells:
             waiting.put(cell)
-        with tempfile.NamedTemporaryFile() as lock:
-            task = (self.contest, lock.name, waiting, self.begin + self.seconds, found)
+        with tempfile.NamedTemporaryFile() as own:
+            task = (self.contest, self.lock or own.name, waiting, self.begin + self.seconds, found)
             processes = [context.Process(target=work, args=task, daemon=True) for _ in range(count)]
             for process in processes:
                 process.start()
@@ -261,12 +273,14 @@ class Run:
 
 
 def main(contest, usage):
-    words = sys.argv[1:]
-    if len(words) not in (1, 3) or words[0].startswith("-") or words[1:2] not in ([], ["--seconds"]):
-        sys.exit(usage)
+    parser = argparse.ArgumentParser(usage=usage)
+    parser.add_argument("out")
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--lock")
+    options = parser.parse_args()
     if not torch.cuda.is_available():
         sys.exit(f"{sys.argv[0]}: torch is here, but sees no GPU")
-    run = Run(contest, words[0], float(words[2]) if len(words) == 3 else float("inf"))
+    run = Run(contest, options.out, options.seconds, options.lock)
     run.all()
     left = run.left()
     if left:

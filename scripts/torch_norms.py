@@ -1,6 +1,6 @@
 """Times what torch, Liger and QuACK have for the operations of chapter 12 and writes the cases of a record.
 
-Usage: python3 scripts/torch_norms.py OUT.json [--seconds SECONDS]
+Usage: python3 scripts/torch_norms.py OUT.json [--seconds SECONDS] [--lock LOCK]
 
 As scripts/torch_matrices.py says. Backward the others are given what their forward pass has saved, means and scales; ours
 finds them anew. QuACK's layer norm wants its weights in 32 bits, and gets them so.

@@ -1,6 +1,6 @@
 """Times what torch, Liger and QuACK have for the operations of chapter 11 and writes the cases of a record.
 
-Usage: python3 scripts/torch_softmax.py OUT.json [--seconds SECONDS]
+Usage: python3 scripts/torch_softmax.py OUT.json [--seconds SECONDS] [--lock LOCK]
 
 As scripts/torch_matrices.py says. Of Liger's cross-entropy its kernel is launched without what waits for the host.
 """
@@ -53,15 +53,16 @@ def logarithms_backward(x, g):
     return (g.float() - x.float().exp() * g.float().sum(1, keepdim=True)).to(x.dtype)
 
 
-def loss_backward(x, labels, gradients):
+def loss_backward(x, labels, gradients, logs):
     is_label = torch.arange(x.shape[1], device=x.device) == labels[:, None]
-    return ((torch.softmax(x.float(), 1) - is_label.float()) * gradients[:, None]).to(x.dtype)
+    shares = (x.float() - logs[:, None]).exp()
+    return ((shares - is_label.float()) * gradients[:, None]).to(x.dtype)
 
 
 COMPILED = EAGER | {
     "softmax_backward": lambda x, g, labels, gradients, logs: shares_backward(x, g),
     "log_softmax_backward": lambda x, g, labels, gradients, logs: logarithms_backward(x, g),
-    "cross_entropy_backward": lambda x, g, labels, gradients, logs: loss_backward(x, labels, gradients),
+    "cross_entropy_backward": lambda x, g, labels, gradients, logs: loss_backward(x, labels, gradients, logs),
 }
 
 

@@ -27,6 +27,7 @@ pub(crate) mod matrices;
 mod pool;
 mod proofs;
 mod rows;
+mod saved;
 mod suite;
 pub(crate) mod task;
 mod torch;
@@ -60,6 +61,9 @@ pub struct Options {
     /// Takes in what FILE.json of --out holds already, and measures the rest; for contests over matrices
     #[arg(long)]
     resume: bool,
+    /// File that is locked while the GPU measures, for programs that take turns at it
+    #[arg(long, value_name = "FILE")]
+    lock: Option<PathBuf>,
     /// Types of the elements [default: those of each contest; of the chapters' sums i32, f32 and f64]
     #[arg(long, value_parser = lab::cli::types(), value_delimiter = ',')]
     types: Vec<Type>,

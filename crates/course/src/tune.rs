@@ -258,7 +258,7 @@ impl Tuner<'_> {
             let before = judged.map(|results| Step::Fill(results, POISON)).collect();
             let graphs = [Graph { calls: timed, before, output: None }];
             let timing = device.replay::<T>(&graphs, &replays)?.into_iter().next().and_then(|replayed| replayed.timing);
-            if is_judged && !is_right(device, task, plan, &arrays[0], values, &some_rows(task))? {
+            if is_judged && !is_right(device, task, (plan, plan.additions()), &arrays[0], values, &some_rows(task))? {
                 bail!("{} is wrong", plan.passes[0].kernel);
             }
             // A simulator has no clock, and judges alone.

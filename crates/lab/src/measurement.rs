@@ -52,6 +52,8 @@ pub const NOT_AHEAD: &str = "champion_not_ahead";
 pub const WHOLE: &str = "champion_whole";
 /// In [`Contest::Host`]: CUB with a query, an allocation and a release in each call.
 pub const CUB_WHOLE: &str = "cub_whole";
+/// [`MeasuredCase::entrant`] of the library's gradients of a cross-entropy, from the logarithms that a forward pass has saved.
+pub const SAVED: &str = "champion_saved";
 /// [`MeasuredCase::entrant`] of what torch has for an operation, called as it is: `torch.sum`.
 pub const TORCH: &str = "torch";
 /// The operation compiled by `torch.compile`.
@@ -273,7 +275,8 @@ pub struct MeasuredCase {
     /// Median; `None` where it was not timed, and of the warm contest.
     #[serde(default, serialize_with = "seven_digits")]
     pub cold_us: Option<f64>,
-    /// Median where all reductions read the same array: of the warm contest and of the host's calls.
+    /// Median where all reductions read the same array: of the warm contest, of the host's calls, and of a matrix that the L2 holds
+    /// with its results.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "seven_digits")]
     pub warm_us: Option<f64>,
     /// Fastest and slowest replay.
@@ -328,7 +331,8 @@ impl MeasuredCase {
         if op.is_per_element() {
             let labels = if op.has_labels() { 8 * rows } else { 0 };
             let gradients = if op.has_gradients() { 4 * rows } else { 0 };
-            return (input + labels + gradients, self.input_bytes() / rows.max(1) * op.result_rows(rows));
+            let saved = if self.entrant == SAVED { 4 * rows } else { 0 };
+            return (input + labels + gradients + saved, self.input_bytes() / rows.max(1) * op.result_rows(rows));
         }
         let results = if self.per.as_deref() == Some(COLUMN) { cols } else { rows };
         let offsets = if self.offsets.is_some() { 4 * (rows + 1) } else { 0 };

@@ -30,6 +30,9 @@ pub struct ContestTable {
     pub libraries: Vec<Library>,
     /// Operations by type, in the order in which they are measured.
     pub tasks: Vec<Task>,
+    /// Types whose operations are measured when those of the others have been at all shapes.
+    #[serde(default)]
+    pub last: Vec<Type>,
     /// Types that the kernels take and no row measures.
     #[serde(default)]
     pub unmeasured: Vec<Type>,
@@ -95,6 +98,9 @@ pub struct Beside {
     /// Names of the variants.
     pub variants: Vec<String>,
 }
+
+/// Rows and columns, and what is measured at all of them.
+pub type Stage<'t> = (&'t [(u64, u64)], Vec<(Op, Type)>);
 
 /// Operations of one type.
 #[derive(Debug, Clone, Deserialize)]
@@ -178,6 +184,17 @@ impl ContestTable {
     /// Each operation and type once, in the order in which they are measured.
     pub fn pairs(&self) -> impl Iterator<Item = (Op, Type)> + '_ {
         self.tasks.iter().flat_map(|task| task.ops.iter().map(|&op| (op, task.ty)))
+    }
+
+    /// Shapes with the operations and types that are measured at them: what comes first in the table, then those of language models and
+    /// drawn ones, then all of them for the types that come last.
+    pub fn stages(&self) -> impl Iterator<Item = Stage<'_>> {
+        let pairs = move |is_last: bool| {
+            let pairs = self.pairs().filter(move |(_, ty)| self.last.contains(ty) == is_last);
+            pairs.collect::<Vec<_>>()
+        };
+        let shapes = move || [&self.shapes, &self.models, &self.drawn].map(Vec::as_slice);
+        [false, true].into_iter().flat_map(move |is_last| shapes().map(|shapes| (shapes, pairs(is_last))))
     }
 
     /// The types, each once, in the order in which they first come.

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use lab::measurement::{
-    CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED, Contest, ENTRANT, LIGER, MeasuredCase, Measurement, QUACK, TORCH,
-    TORCH_COMPILED, geometric_mean,
+    CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED, Contest, ENTRANT, LIGER, MeasuredCase, Measurement, QUACK, SAVED,
+    TORCH, TORCH_COMPILED, geometric_mean,
 };
 use lab::text::{grouped, listed, per_cent};
 use lab::{Op, Result, Type};
@@ -46,11 +46,16 @@ type Weakest<'p, 'r> = (&'p Point<'r>, f64, f64, usize);
 /// One shape, by one operator and type.
 struct Point<'r> {
     part: Part,
+    /// The faster of ours, where it was timed with saved logarithms too.
     ours: &'r MeasuredCase,
     ty: Type,
     us: f64,
+    /// Time without and with saved logarithms, where both were timed.
+    anew_and_saved: Option<[f64; 2]>,
     /// Times of torch, torch compiled and the fastest form of each library, as [`names_of_others`] has them.
     others: Vec<Option<f64>>,
+    /// The fastest of the others over ours where all read one matrix, which the L2 holds.
+    warm: Option<f64>,
 }
 
 impl Point<'_> {
@@ -116,11 +121,16 @@ fn points<'r>(table: &ContestTable, record: &'r Measurement) -> Vec<Point<'r>> {
 
 fn point<'r>(table: &ContestTable, timed: &[&'r MeasuredCase], ours: &'r MeasuredCase) -> Option<Point<'r>> {
     let (rows, cols) = ours.rows.zip(ours.cols)?;
-    let fastest = |names: &[&str]| {
+    let of = |names: &[&str], us: fn(&MeasuredCase) -> Option<f64>| {
         let is_of = |case: &&MeasuredCase| names.contains(&case.entrant.as_str()) && is_same(case, ours);
-        let us = timed.iter().copied().filter(is_of).filter_map(|case| case.cold_us);
-        us.min_by(f64::total_cmp)
+        timed.iter().copied().filter(is_of).filter_map(us).min_by(f64::total_cmp)
     };
+    let fastest = |names: &[&str]| of(names, |case| case.cold_us);
+    let saved = timed.iter().find(|case| case.entrant == SAVED && is_same(case, ours));
+    let anew_and_saved = ours.cold_us.zip(saved.and_then(|saved| saved.cold_us)).map(<[f64; 2]>::from);
+    let others: Vec<&str> =
+        table.libraries.iter().flat_map(|library| library.entrants()).copied().chain([TORCH, TORCH_COMPILED]).collect();
+    let warm = of(&[ENTRANT, SAVED], |case| case.warm_us).zip(of(&others, |case| case.warm_us));
     let part = match (&ours.offsets, &ours.per) {
         (Some(_), _) => Part::Ragged,
         (None, Some(_)) => Part::Columns,
@@ -129,9 +139,11 @@ fn point<'r>(table: &ContestTable, timed: &[&'r MeasuredCase], ours: &'r Measure
     };
     Some(Point {
         part,
-        ours,
+        ours: saved.copied().filter(|saved| saved.cold_us < ours.cold_us).unwrap_or(ours),
         ty: Type::from_name(&ours.ty)?,
-        us: ours.cold_us?,
+        us: fastest(&[ENTRANT, SAVED])?,
+        anew_and_saved,
+        warm: warm.map(|(ours, theirs)| theirs / ours),
         others: TORCHS
             .map(|(entrant, _)| fastest(&[entrant]))
             .into_iter()
@@ -205,14 +217,19 @@ fn sheet(table: &ContestTable, points: &[Point<'_>], part: Part) -> String {
     };
     let mut head = vec![if part == Part::Ragged { "offsets" } else { "rows × columns" }.to_owned()];
     head.extend(types.then(|| "type".to_owned()));
-    head.extend([format!("`{ours}`, µs"), "of the limit".to_owned()]);
+    let has_saved = points.iter().any(|point| point.anew_and_saved.is_some());
+    head.push(format!("`{ours}`, µs"));
+    head.extend(has_saved.then(|| "from saved logarithms, µs".to_owned()));
+    head.push("of the limit".to_owned());
     head.extend(others.iter().map(|&index| format!("{}, µs", names[index])));
     head.extend((!others.is_empty()).then(|| "fastest other / ours".to_owned()));
     let mut sheet = Sheet::new(if types { 2 } else { 1 }, head);
     for point in points {
         let mut cells = vec![point.shape()];
         cells.extend(types.then(|| format!("`{}`", point.ty)));
-        cells.extend([cell(Some(point.us)), point.limit_share().map_or("–".to_owned(), per_cent)]);
+        cells.push(cell(Some(point.anew_and_saved.map_or(point.us, |[anew, _]| anew))));
+        cells.extend(has_saved.then(|| cell(point.anew_and_saved.map(|[_, saved]| saved))));
+        cells.push(point.limit_share().map_or("–".to_owned(), per_cent));
         cells.extend(others.iter().map(|&index| cell(point.others[index])));
         cells.extend((!others.is_empty()).then(|| point.over_best().map_or("–".to_owned(), bold_if_slower)));
         sheet.row(cells);
@@ -297,6 +314,7 @@ fn summary(table: &ContestTable, record: &Measurement, points: &[Point<'_>]) -> 
         ("share of the limit, from 60 MB on", weakest(large(), &|p| p.limit_share()), per_cent),
         ("the fastest other over ours, from 60 MB on", weakest(large(), &|p| p.over_best()), times),
         ("the fastest other over ours, below 60 MB", weakest(small(), &|p| p.over_best()), times),
+        ("the same in the L2, which holds inputs and results", weakest(points.iter(), &|p| p.warm), times),
     ];
     let over = over_libraries(table);
     measures.extend(over.iter().map(|(name, index, is_of)| {

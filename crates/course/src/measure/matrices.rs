@@ -3,13 +3,15 @@
 
 use anyhow::Result;
 use device::{Arg, Buffer, Call, Device, Geometry, Graph, KernelSource, Module, Step, Timed, Timing};
+use lab::clock::WARM_CALLS;
 use lab::element::Element;
-use lab::measurement::{Contest, ENTRANT, MeasuredCase};
+use lab::measurement::{Contest, ENTRANT, MeasuredCase, SAVED};
 use lab::session::Arrays;
 use lab::verify::{Bounded, Results};
-use lab::{Matrix, Planned, Session, Value, clock, input};
+use lab::{Matrix, Op, Planned, Session, Value, Variant, clock, input};
 
 use super::bench::{Bench, Input, POISON, SIMULATED_CALLS, describe_plan, empty_case, set_times};
+use super::saved::Saved;
 use super::task::Task;
 
 /// The kernels that copy and that compare.
@@ -88,47 +90,97 @@ pub fn numbers<T: Element>(count: u64) -> Vec<T> {
     values
 }
 
+/// Our launches for a task: those of the chapter's kernel, or of the library's from what a forward pass has saved.
+struct Ours<'a> {
+    entrant: &'static str,
+    plan: &'a Planned,
+    /// Roundings on the longest path to a result.
+    additions: u64,
+    saved: Option<&'a Saved<'a>>,
+}
+
+/// Matrices of a task, one a call, all with the same numbers.
+struct Inputs<'a, T: Element> {
+    session: &'a Session<'static>,
+    variant: &'static Variant,
+    task: &'a Task,
+    values: &'a [T],
+    buffers: Vec<Buffer<T>>,
+}
+
 /// Times the chapter's kernel over a matrix of its own for each call, all with the same numbers. The results of the first call are
 /// held against doubles, as many rows as [`JUDGED`] says; those of all calls, after every replay, against the first's, bit for bit.
+/// Gradients of a cross-entropy are timed from saved logarithms too, with the kernels of `losses`.
 pub fn contest<T: Element>(
     bench: &Bench,
     session: &Session<'static>,
-    copying: &mut Copying,
+    (copying, losses): (&mut Copying, Option<&Module>),
     (numbers, task): (&[T], &Task),
-) -> Result<Option<MeasuredCase>> {
+) -> Result<Vec<MeasuredCase>> {
     let device = &bench.device;
     let values = numbers.get(..task.read() as usize).filter(|values| !values.is_empty());
-    let Some((variant, values)) = session.chapter.variant(&task.variant).zip(values) else { return Ok(None) };
-    let options = task.options();
-    let plan = session.plan(variant, T::TYPE, task.n, options)?;
+    let Some((variant, values)) = session.chapter.variant(&task.variant).zip(values) else { return Ok(Vec::new()) };
+    let plan = session.plan(variant, T::TYPE, task.n, task.options())?;
     let original = device.upload("in", values)?;
     let count = clock::copies(device, original.bytes() + plan.more_bytes(T::TYPE, task.n));
     let count = if device.is_gpu() { count } else { SIMULATED_CALLS };
     let copies = (1..count).map(|_| Ok(device.duplicate(&original)?)).collect::<Result<Vec<_>>>()?;
-    let inputs: Vec<Buffer<T>> = std::iter::once(original).chain(copies).collect();
-    let arrays = inputs.iter().map(|_| Ok(session.arrays::<T>(&plan)?)).collect::<Result<Vec<_>>>()?;
+    let buffers: Vec<Buffer<T>> = std::iter::once(original).chain(copies).collect();
+    let inputs = Inputs { session, variant, task, values, buffers };
+    let anew = Ours { entrant: ENTRANT, plan: &plan, additions: plan.additions(), saved: None };
+    let mut cases = vec![one(bench, copying, &inputs, &anew)?];
+    if task.op == Op::CrossEntropyBackward
+        && let Some(module) = losses
+    {
+        let saved = Saved::new(device, module, task, (&inputs.buffers[0], &plan))?;
+        let ours = Ours { entrant: SAVED, plan: &saved.plan, additions: saved.additions, saved: Some(&saved) };
+        cases.push(one(bench, copying, &inputs, &ours)?);
+    }
+    Ok(cases)
+}
+
+/// The case of these launches: cold, and warm where the L2 holds what a call reads and writes.
+fn one<T: Element>(
+    bench: &Bench,
+    copying: &mut Copying,
+    inputs: &Inputs<'_, T>,
+    ours: &Ours<'_>,
+) -> Result<MeasuredCase> {
+    let Inputs { session, variant, task, values, buffers } = inputs;
+    let (device, plan) = (&bench.device, ours.plan);
+    let arrays = buffers.iter().map(|_| Ok(session.arrays::<T>(plan)?)).collect::<Result<Vec<_>>>()?;
     let calls = |i: usize| -> Result<Vec<Call<'_>>> {
-        let mut calls = session.calls(variant, &plan, (&inputs[i], 0), &arrays[i])?;
-        set_second(&mut calls, &plan, &inputs[i], task);
+        let mut calls = match ours.saved {
+            Some(saved) => saved.calls(&buffers[i], &arrays[i])?,
+            None => session.calls(variant, plan, (&buffers[i], 0), &arrays[i])?,
+        };
+        set_second(&mut calls, plan, &buffers[i], task);
         Ok(calls)
     };
-    for i in 0..inputs.len() {
+    for i in 0..buffers.len() {
         calls(i)?.iter().try_for_each(|call| device.launch(call).map(drop))?;
     }
     let rows = some_rows(task);
-    let right = is_right(device, task, &plan, &arrays[0], values, &rows)?;
-    let Some(judged) = arrays[0].last() else { return Ok(None) };
+    let right = is_right(device, task, (plan, ours.additions), &arrays[0], values, &rows)?;
+    let mut case = empty_case(T::TYPE, Contest::Alone, ours.entrant, (task.op, &plan.layout), Input::new(task.n, &[]));
+    describe_plan(&mut case, session, &task.options(), plan);
+    let Some(judged) = arrays[0].last() else { return Ok(case) };
     let judged = device.duplicate(judged)?;
     let results: Vec<&Buffer<T>> = arrays.iter().filter_map(Arrays::last).collect();
-    let timed = (0..inputs.len()).map(|i| Ok(Timed::Launches(calls(i)?))).collect::<Result<Vec<_>>>()?;
-    let timing = replay(bench, copying, timed, (&results, &judged))?;
-    let input = Input::new(task.n, &[]);
-    let mut case = empty_case(T::TYPE, Contest::Alone, ENTRANT, (task.op, &plan.layout), input);
-    describe_plan(&mut case, session, &options, &plan);
+    let timed = |of: &mut dyn Iterator<Item = usize>| -> Result<Vec<Timed<'_>>> {
+        of.map(|i| Ok(Timed::Launches(calls(i)?))).collect()
+    };
+    let flush = bench.flush.call();
+    let cold = timed(&mut (0..buffers.len()))?;
+    set_times(&mut case, replay(bench, copying, cold, (&results, &judged), Some(&flush))?.as_ref());
+    if bench.stays_warm(buffers[0].bytes() + plan.more_bytes(T::TYPE, task.n)) {
+        let warm = timed(&mut std::iter::repeat_n(0, WARM_CALLS))?;
+        let timing = replay(bench, copying, warm, (&results[..1], &judged), None)?;
+        case.warm_us = timing.map(|timing| timing.median_us);
+    }
     case.judged = rows.len() as u64;
     case.ok = right && !rows.is_empty() && copying.count(device)? == 0;
-    set_times(&mut case, timing.as_ref());
-    Ok(Some(case))
+    Ok(case)
 }
 
 /// Replays the calls, and counts where their results are not those that were judged. What a replay has left is compared, and
@@ -138,22 +190,27 @@ fn replay<T: Element>(
     copying: &Copying,
     calls: Vec<Timed<'_>>,
     (results, judged): (&[&Buffer<T>], &Buffer<T>),
+    flush: Option<&Call<'_>>,
 ) -> Result<Option<Timing>> {
     let compares: Vec<Call<'_>> = results.iter().map(|results| copying.compare(results, judged)).collect();
     let steps = compares.iter().map(Step::Launch);
     let before = steps.chain(results.iter().map(|results| Step::Fill(*results, POISON))).collect();
-    let flush = bench.flush.call();
     let graphs = [Graph { calls, before, output: None }];
-    let replayed = bench.device.replay::<T>(&graphs, &bench.replays(Some(&flush)))?;
+    let replayed = bench.device.replay::<T>(&graphs, &bench.replays(flush))?;
     compares.iter().try_for_each(|compare| bench.device.launch(compare).map(drop))?;
     Ok(replayed.into_iter().next().and_then(|replayed| replayed.timing))
 }
 
 /// A second matrix lies behind the first.
 pub(crate) fn set_second<'a, T: Element>(calls: &mut [Call<'a>], plan: &Planned, input: &'a Buffer<T>, task: &Task) {
+    set_operand(calls, plan, lab::Arg::Other, || Arg::Address(input, task.second() * T::BYTES as u64));
+}
+
+/// Gives launches what their plan has as this operand.
+pub(super) fn set_operand<'a>(calls: &mut [Call<'a>], plan: &Planned, operand: lab::Arg, given: impl Fn() -> Arg<'a>) {
     for (call, pass) in calls.iter_mut().zip(&plan.passes) {
-        for (arg, _) in call.args.iter_mut().zip(&pass.args).filter(|(_, planned)| **planned == lab::Arg::Other) {
-            *arg = Arg::Address(input, task.second() * T::BYTES as u64);
+        for (arg, _) in call.args.iter_mut().zip(&pass.args).filter(|(_, planned)| **planned == operand) {
+            *arg = given();
         }
     }
 }
@@ -178,7 +235,7 @@ pub(crate) fn some_rows(task: &Task) -> Vec<u64> {
 pub(crate) fn is_right<T: Element>(
     device: &Device,
     task: &Task,
-    plan: &Planned,
+    (plan, additions): (&Planned, u64),
     arrays: &Arrays<T>,
     values: &[T],
     rows: &[u64],
@@ -187,7 +244,7 @@ pub(crate) fn is_right<T: Element>(
     let first = values.get(..n).unwrap_or(&[]);
     let other = if task.op.arrays() == 2 { values.get(second..second + n).unwrap_or(&[]) } else { &[] };
     let matrix = Matrix::dense(task.shape().0, task.shape().1);
-    let bounded = Bounded::new(task.op, matrix, plan.targets, (first, other), plan.additions());
+    let bounded = Bounded::new(task.op, matrix, plan.targets, (first, other), additions);
     let worst = if task.op.is_per_element() {
         bounded.worst(rows, Results::Elements(&arrays.elements(device)?))
     } else {
@@ -202,15 +259,14 @@ pub fn beside<'c>(all: &'c [MeasuredCase], ours: &MeasuredCase) -> impl Iterator
     fn key(case: &MeasuredCase) -> (Option<&str>, &str, &str, Option<u64>, Option<u64>) {
         (case.chapter.as_deref(), case.op(), &case.ty, case.rows, case.cols)
     }
+    let is_of_others = |entrant: &str| ![ENTRANT, SAVED].contains(&entrant);
     let same: Vec<&MeasuredCase> =
-        all.iter().filter(|case| case.entrant != ENTRANT && case.ok && key(case) == key(ours)).collect();
+        all.iter().filter(|case| is_of_others(&case.entrant) && case.ok && key(case) == key(ours)).collect();
     same.into_iter()
 }
 
 #[cfg(test)]
 mod tests {
-    use lab::Op;
-
     use super::*;
 
     #[test]

@@ -1,5 +1,6 @@
 //! The whole run: what is measured, in which order, and what becomes of a part that fails.
 
+use std::fs::File;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Instant;
@@ -156,7 +157,7 @@ impl<'o> Suite<'o> {
         let load = |slug| Ok(self.bench.device.load(&KernelSource::in_root(source.root(), slug))?);
         let module: Result<Module> = load(latencies::KERNELS);
         let Some(module) = self.attempt("latencies", module)? else { return Ok(()) };
-        let floor = limits::floor(&self.bench, &module);
+        let floor = self.alone(|| limits::floor(&self.bench, &module));
         self.record.floor_us = self.attempt("launch floor", floor)?.flatten();
         if self.options.has(LATENCIES) {
             let found = latencies::all(&self.bench, &module);
@@ -508,6 +509,16 @@ impl<'o> Suite<'o> {
             }
             self.record.cases.push(case);
         }
+    }
+
+    /// Does something on the GPU while no program that locks the same file does.
+    pub(super) fn alone<V>(&self, work: impl FnOnce() -> Result<V>) -> Result<V> {
+        let Some(path) = &self.options.lock else { return work() };
+        let wrong = || format!("--lock {}: cannot be locked", path.display());
+        let file = File::options().create(true).append(true).open(path).with_context(wrong)?;
+        file.lock().with_context(wrong)?;
+        // Ends when the file is closed.
+        work()
     }
 
     fn is_announced(&self, name: &str) -> bool {

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use anyhow::Result;
-use device::KernelSource;
+use device::{KernelSource, Module};
 use lab::element::Element;
 use lab::measurement::{CeilingPoint, ENTRANT};
 use lab::{Array, Op, Type};
@@ -28,7 +28,7 @@ impl Suite<'_> {
     pub(super) fn contest(&mut self, table: &ContestTable, source: &KernelSource) -> Result<()> {
         if self.record.ceiling.is_empty() {
             let pool = Pool::<i32>::new(&self.bench.device, CEILING_N)?;
-            let ceiling = limits::ceiling(&self.bench, &pool, CEILING_N);
+            let ceiling = self.alone(|| limits::ceiling(&self.bench, &pool, CEILING_N));
             self.record.ceiling = self.attempt("read ceiling", ceiling)?.unwrap_or_default();
             self.record.read_ceiling_gb_per_s = fastest(&self.record.ceiling);
         }
@@ -131,22 +131,33 @@ impl Suite<'_> {
         let Some(mut copying) = self.attempt("what copies and compares", copying)? else { return Ok(()) };
         if self.record.copy_ceiling.is_empty() {
             let pool = Pool::<i32>::new(&self.bench.device, CEILING_N)?;
-            let ceiling = limits::copy_ceiling(&self.bench, &copying, &pool, CEILING_N);
+            let ceiling = self.alone(|| limits::copy_ceiling(&self.bench, &copying, &pool, CEILING_N));
             self.record.copy_ceiling = self.attempt("ceiling of copying", ceiling)?.unwrap_or_default();
             self.record.copy_ceiling_gb_per_s = fastest(&self.record.copy_ceiling);
         }
+        let losses = self.losses(table, source);
+        let losses = self.attempt("the library's losses", losses)?.flatten();
         let mut numbers = Vec::new();
-        for shapes in [&table.shapes, &table.models, &table.drawn] {
-            for (op, ty) in table.pairs().filter(|&(op, ty)| self.options.asks_for(op, ty)).collect::<Vec<_>>() {
+        for (shapes, pairs) in table.stages() {
+            for (op, ty) in pairs.into_iter().filter(|&(op, ty)| self.options.asks_for(op, ty)) {
                 let new = shapes.iter().filter(|&&shape| !self.has_measured(table, (op, ty), shape));
                 let tasks: Vec<Task> = new.map(|&shape| Task::matrix(&table.variant, op, shape)).collect();
                 lab::with_type!(ty, T => {
                     self.compile_ahead::<T>(table, &tasks)?;
-                    self.matrices_of::<T>(table, &mut numbers, &mut copying, &tasks)?;
+                    self.matrices_of::<T>(table, &mut numbers, (&mut copying, losses.as_ref()), &tasks)?;
                 });
             }
         }
         Ok(())
+    }
+
+    /// The kernels of the library's losses, which are compiled by the driver: there is no line that makes one of them.
+    pub(super) fn losses(&self, table: &ContestTable, source: &KernelSource) -> Result<Option<Module>> {
+        let is_asked = table.pairs().any(|(op, ty)| op == Op::CrossEntropyBackward && self.options.asks_for(op, ty));
+        if !is_asked || self.is_late() {
+            return Ok(None);
+        }
+        Ok(Some(self.bench.device.load_with(&KernelSource::in_root(source.root(), &table.chapter), &[])?))
     }
 
     /// Returns whether a record that was taken in has this case of ours.
@@ -171,7 +182,7 @@ impl Suite<'_> {
         &mut self,
         table: &ContestTable,
         numbers: &mut Vec<Array>,
-        copying: &mut Copying,
+        (copying, losses): (&mut Copying, Option<&Module>),
         tasks: &[Task],
     ) -> Result<()> {
         self.each::<T, _>(tasks, |suite, task| {
@@ -186,11 +197,12 @@ impl Suite<'_> {
             let Some(numbers) = numbers.iter().find_map(T::slice) else { return Ok(()) };
             let Some(session) = suite.session(&table.chapter) else { return Ok(()) };
             let what = format!("{task} {}", T::NAME);
-            let measured = matrices::contest(&suite.bench, session, copying, (numbers, task));
-            let Some(case) = suite.attempt(&what, measured)?.flatten() else { return Ok(()) };
-            let all = matrices::beside(&suite.record.cases, &case).chain([&case]);
+            let measured = suite.alone(|| matrices::contest(&suite.bench, session, (copying, losses), (numbers, task)));
+            let cases = suite.attempt(&what, measured)?.unwrap_or_default();
+            let Some(first) = cases.first() else { return Ok(()) };
+            let all = matrices::beside(&suite.record.cases, first).chain(&cases);
             suite.say(&format!("{what}:{}", summary(all)));
-            suite.take(vec![case], None);
+            suite.take(cases, None);
             suite.save()
         })
     }

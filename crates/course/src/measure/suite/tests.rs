@@ -179,16 +179,21 @@ fn matrices_are_judged_by_rows_and_every_replay_against_a_run_before() {
         (table.shapes, table.models, table.drawn) = (shapes.to_vec(), Vec::new(), Vec::new());
         let source = KernelSource::in_root(&built_root(), CEILING);
         let mut copying = Copying::new(&suite.bench.device, &source).unwrap();
+        let losses = suite.losses(&table, &source).unwrap();
         let mut numbers = Vec::new();
         for &op in ops {
             let tasks = shapes.map(|shape| Task::matrix(&table.variant, op, shape));
-            suite.matrices_of::<f32>(&table, &mut numbers, &mut copying, &tasks).unwrap();
-            suite.matrices_of::<half::bf16>(&table, &mut numbers, &mut copying, &tasks).unwrap();
+            let kernels = (&mut copying, losses.as_ref());
+            suite.matrices_of::<f32>(&table, &mut numbers, kernels, &tasks).unwrap();
+            let kernels = (&mut copying, losses.as_ref());
+            suite.matrices_of::<half::bf16>(&table, &mut numbers, kernels, &tasks).unwrap();
         }
         assert_eq!((&suite.problems, &suite.left_out), (&Vec::new(), &Vec::new()));
         let is_judged =
             |case: &MeasuredCase| case.ok && case.judged >= case.rows.unwrap() && case.chapter.as_deref() == Some(slug);
-        assert_eq!(suite.record.cases.len(), 4 * ops.len());
+        let saved = suite.record.cases.iter().filter(|case| case.entrant == measurement::SAVED).count();
+        assert_eq!(saved, if losses.is_some() { 4 } else { 0 });
+        assert_eq!(suite.record.cases.len(), 4 * ops.len() + saved);
         assert!(suite.record.cases.iter().all(is_judged), "{:?}", suite.record.cases);
     };
     let ops = [Op::Softmax, Op::Logsumexp, Op::CrossEntropy, Op::SoftmaxBackward, Op::CrossEntropyBackward];
