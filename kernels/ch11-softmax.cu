@@ -207,13 +207,22 @@ __device__ Pair group_pair(Pair mine) {
     return {max, group_sum<LANES>(__fmul_rn(
                      mine.sum, exponential(mine.max - base_of(max))))};
 }
+// The least power of two that is not below N.
+template <unsigned int N> __device__ constexpr unsigned int power_of_two() {
+    unsigned int power = 1;
+    while (power < N) power *= 2;
+    return power;
+}
 // The warps' pairs as one, in all threads of the block.
 template <class Op, unsigned int BLOCK>
 __device__ Pair block_pair(Pair of_warp, Pair* buffer) {
     constexpr unsigned int WARPS = BLOCK / WARP;
     if (threadIdx.x % WARP == 0) buffer[threadIdx.x / WARP] = of_warp;
     __syncthreads();
-    return group_pair<Op, WARPS>(buffer[threadIdx.x % WARPS]);
+    constexpr unsigned int LANES = power_of_two<WARPS>();
+    unsigned int other = threadIdx.x % LANES;
+    return group_pair<Op, LANES>(other < WARPS ? buffer[other]
+                                               : Pair{-infinite(), 0});
 }
 // ANCHOR_END: group
 
@@ -1068,19 +1077,23 @@ __device__ void loss_held(Task<Op> task, Losses losses, unsigned int lanes) {
     Row<Op, W> row(task, at, 0, task.cols, lanes);
     Held<Op, V, W> held;
     held.load(row, lane, lanes);
+    bool is_saved = Op::EACH && losses.logsumexp;
+    Pair saved = is_saved && at < task.rows ? saved_pair(losses, at) : Pair{};
     Target target = target_of(task, losses, at, lane == 0);
     held.widen(row);
     float max = held.largest(), e[V][W], of_first, sums[4] = {};
     if (held.has_first) max = larger(max, held.first);
-    max = together<true>(lanes, max);
+    max = is_saved ? saved.max : together<true>(lanes, max);
     for (unsigned int k = 0; k < V * W; k++) {
         e[k / W][k % W] = exponential(held.x[k / W][k % W] - base_of(max));
         sums[k % 4] += e[k / W][k % W];
     }
     if (held.has_first)
         sums[0] += of_first = exponential(held.first - base_of(max));
-    Pair all = {max, together<false>(lanes, (sums[0] + sums[1]) +
-                                                (sums[2] + sums[3]))};
+    Pair all = saved;
+    if (!is_saved)
+        all = {max, together<false>(lanes, (sums[0] + sums[1]) +
+                                               (sums[2] + sums[3]))};
     if constexpr (Op::EACH) {
         if (target.label == NO_LABEL)
             fill(row, target.instead, lane, lanes);
@@ -1155,8 +1168,8 @@ __device__ void loss_stream(Task<Op> task, Losses losses, unsigned int) {
 }
 // Where its logsumexp is saved, nothing has to be found of a row: a block
 // takes `part` columns of it, and other blocks the rest. V vectors a thread
-// are on their way while those before them become gradients, and the first
-// wait for no label.
+// are on their way while those before them become gradients, and the first,
+// the logarithm and the gradient wait for no label.
 template <class Op, unsigned int V>
 __device__ void loss_saved(Task<Op> task, Losses losses, unsigned int part) {
     constexpr unsigned int W = PER_VECTOR<typename Op::In>, STEP = 256 * V;
@@ -1165,12 +1178,12 @@ __device__ void loss_saved(Task<Op> task, Losses losses, unsigned int part) {
     Row<Op, W> row(task, number, from, min(part, task.cols - from), 256);
     Held<Op, V, W> held;
     held.load(row, threadIdx.x, 256);
+    Pair all = saved_pair(losses, number);
+    Known known = gradient_of(task, losses, number, {}, all);
     Target target = target_of(task, losses, number, threadIdx.x == 0);
     if (target.label == NO_LABEL)
         return fill(row, target.instead, threadIdx.x, 256);
-    Pair all = saved_pair(losses, number);
-    Known known = gradient_of(task, losses, number, target, all);
-    known.label -= from;
+    known.label = target.label - from;
     float base = base_of(all.max);
     if (held.has_first)
         narrow(Op::each(held.first, 0, exponential(held.first - base),

@@ -128,6 +128,12 @@ __device__ Moments group_moments(Moments mine, float count) {
     }
     return all;
 }
+// The least power of two that is not below N.
+template <unsigned int N> __device__ constexpr unsigned int power_of_two() {
+    unsigned int power = 1;
+    while (power < N) power *= 2;
+    return power;
+}
 // The warps' as one, in all threads of the block.
 template <class Op, unsigned int BLOCK>
 __device__ Moments block_moments(Moments of_warp, unsigned int count,
@@ -135,7 +141,9 @@ __device__ Moments block_moments(Moments of_warp, unsigned int count,
     constexpr unsigned int WARPS = BLOCK / WARP;
     if (threadIdx.x % WARP == 0) buffer[threadIdx.x / WARP] = of_warp;
     __syncthreads();
-    return group_moments<Op, WARPS>(buffer[threadIdx.x % WARPS],
+    constexpr unsigned int LANES = power_of_two<WARPS>();
+    unsigned int other = threadIdx.x % LANES;
+    return group_moments<Op, LANES>(other < WARPS ? buffer[other] : Moments{},
                                     static_cast<float>(count));
 }
 template <class Op> __device__ Known known(Moments all, unsigned int cols) {

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use device::{Choice, Device, KernelSource, SimOptions};
 use lab::measurement::{self, LOGS, Measurement, random_sizes, round_sizes};
 use lab::session::built_root;
@@ -161,6 +161,19 @@ pub fn run(options: &Options) -> Result<()> {
     let mut run = suite::Suite::new(options, device, source.clone(), record, out)?;
     run.all(&source)?;
     finish(&run)
+}
+
+/// Does something on the GPU while no program that locks the same file does.
+///
+/// # Errors
+/// A file that cannot be locked, and those of the work.
+pub(crate) fn alone<V>(lock: Option<&Path>, work: impl FnOnce() -> Result<V>) -> Result<V> {
+    let Some(path) = lock else { return work() };
+    let wrong = || format!("--lock {}: cannot be locked", path.display());
+    let file = std::fs::File::options().create(true).append(true).open(path).with_context(wrong)?;
+    file.lock().with_context(wrong)?;
+    // Ends when the file is closed.
+    work()
 }
 
 /// This machine's GPU, which `work` needs.

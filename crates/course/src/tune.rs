@@ -21,7 +21,7 @@ use reduction::team::Shape;
 use crate::measure::bench::POISON;
 use crate::measure::matrices::{is_right, numbers, set_second, some_rows};
 use crate::measure::task::Task;
-use crate::measure::{date, open_gpu};
+use crate::measure::{alone, date, open_gpu};
 
 mod shapes;
 
@@ -40,6 +40,9 @@ pub struct Options {
     /// File to write; what it holds of this card and commit is kept, and not measured again
     #[arg(long, value_name = "FILE.json")]
     out: Option<PathBuf>,
+    /// File that is locked while the GPU measures, for programs that take turns at it
+    #[arg(long, value_name = "FILE")]
+    lock: Option<PathBuf>,
     /// Begins no further shape after so many seconds
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
@@ -203,7 +206,8 @@ impl Tuner<'_> {
                 eprintln!("{op} {}: no time was left for {} x {}", T::NAME, task.shape().0, task.shape().1);
                 continue;
             }
-            match self.search::<T>(session, variant, (task, &values), plans) {
+            let search = || self.search::<T>(session, variant, (task, &values), plans);
+            match alone(self.options.lock.as_deref(), search) {
                 Ok(found) => {
                     println!("{found}");
                     self.record.cases.push(found);

@@ -1,6 +1,5 @@
 //! The whole run: what is measured, in which order, and what becomes of a part that fails.
 
-use std::fs::File;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Instant;
@@ -20,7 +19,7 @@ use super::bench::{Bench, Entrant, Input, Slices, State};
 use super::libraries::{CONTEST, Libraries};
 use super::matrices::KERNELS as COPYING;
 use super::pool::Pool;
-use super::{LATENCIES, Options, PARTS, PROOFS, TIMES, ablation, host, huge, latencies, limits, proofs};
+use super::{LATENCIES, Options, PARTS, PROOFS, TIMES, ablation, alone, host, huge, latencies, limits, proofs};
 use crate::lessons::lessons;
 
 /// Size at which blocks and factors are swept.
@@ -511,14 +510,9 @@ impl<'o> Suite<'o> {
         }
     }
 
-    /// Does something on the GPU while no program that locks the same file does.
+    /// Does something on the GPU by the lock of the options.
     pub(super) fn alone<V>(&self, work: impl FnOnce() -> Result<V>) -> Result<V> {
-        let Some(path) = &self.options.lock else { return work() };
-        let wrong = || format!("--lock {}: cannot be locked", path.display());
-        let file = File::options().create(true).append(true).open(path).with_context(wrong)?;
-        file.lock().with_context(wrong)?;
-        // Ends when the file is closed.
-        work()
+        alone(self.options.lock.as_deref(), work)
     }
 
     fn is_announced(&self, name: &str) -> bool {

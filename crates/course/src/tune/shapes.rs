@@ -24,7 +24,7 @@ pub fn candidates(problem: &Problem<'_>, matrix: Matrix, resident: fn(u64) -> u3
         if blocks > 1 && (!is_long || !problem.op.is_per_element() || problem.card.clusters_of(blocks) == 0) {
             continue;
         }
-        for block in [64, 128, 256, 512, 1024] {
+        for block in (1..=16).map(|warps| 64 * warps).filter(|block: &u32| blocks == 1 || block.is_power_of_two()) {
             let Some(each) = each_holds(problem, vectors, (blocks, block)) else { continue };
             let held = if blocks == 1 {
                 Shape::Block { block, vectors: each }

@@ -21,9 +21,11 @@ const OF_TOTAL: u64 = 2048;
 const TOTALS: u64 = 1024;
 /// Bytes of the total of a block.
 const TOTAL_BYTES: u64 = 16;
-/// Columns that a block takes of a row whose logsumexp is saved: of 4-byte elements, and of others. Of 8 to 128 KB the fastest on an
-/// H200.
-const OF_PART: [u64; 2] = [4096, 16_384];
+/// Vectors that a thread takes of a row whose logsumexp is saved, at most: of 4-byte elements, and of others. Of 8 to 128 KB a block the
+/// fastest on an H200.
+const OF_PART: [u64; 2] = [4, 8];
+/// Threads of the blocks that share such a row.
+const SHARING: u64 = 256;
 
 /// Result of the rows' losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -173,7 +175,9 @@ impl CrossEntropy {
         let (rows, vectors) = (self.matrix.rows, self.matrix.cols.div_ceil(per));
         let threads = u64::from(card.multiprocessors) * u64::from(card.threads_per_multiprocessor);
         let suits = |&block: &u32| rows * u64::from(block) <= threads && vectors >= 4 * u64::from(block);
-        held(vectors, per).unwrap_or_else(|| {
+        // Where nothing has to be found of a row, its threads need not be a team.
+        let is_held = !(self.is_backward && self.has_logsumexp) || vectors <= SHARING / 2;
+        held(vectors, per).filter(|_| is_held).unwrap_or_else(|| {
             if self.is_backward {
                 Shape::Stream { block: 256, loads: 8 / per as u32 }
             } else {
@@ -230,8 +234,8 @@ impl CrossEntropy {
                 )
             }
             // Nothing has to be found of such a row: blocks share it.
-            Shape::Stream { .. } if let Some((parts, length)) = self.parts() => {
-                ("saved_v1".to_owned(), 256, length, rows * parts, 0)
+            Shape::Stream { .. } if let Some((parts, length)) = self.parts(card) => {
+                ("saved_v1".to_owned(), SHARING as u32, length, rows * parts, 0)
             }
             Shape::Stream { block, loads } => {
                 let name =
@@ -268,9 +272,14 @@ impl CrossEntropy {
 
     /// Blocks that share a row whose logsumexp is saved, and the columns of each, whole lines; `None` where it is not saved, or a grid
     /// cannot have so many.
-    fn parts(&self) -> Option<(u64, u32)> {
+    fn parts(&self, card: &Card) -> Option<(u64, u32)> {
         let Matrix { rows, cols, .. } = self.matrix;
-        let parts = cols.div_ceil(OF_PART[usize::from(self.ty.bytes() < 4)]);
+        let per = 16 / self.ty.bytes();
+        // As few vectors a thread as the blocks that the card holds at a time leave.
+        let blocks = u64::from(card.multiprocessors) * u64::from(card.blocks_of(SHARING as u32));
+        let each = (rows * cols.div_ceil(per)).div_ceil(SHARING * blocks.max(1));
+        let each = each.clamp(1, OF_PART[usize::from(self.ty.bytes() < 4)]);
+        let parts = cols.div_ceil(each * SHARING * per);
         let length = cols.div_ceil(parts).next_multiple_of(128 / self.ty.bytes());
         let parts = cols.div_ceil(length);
         (self.is_backward && self.has_logsumexp && rows * parts <= COUNT_MAX).then_some((parts, length as u32))

@@ -245,7 +245,7 @@ pub const ROUNDINGS: Roundings = Roundings {
     held: |elements| thread_roundings(elements + 1),
     lanes: |lanes| lanes.ilog2().into(),
     // Of a warp, rescaled once, then the warps.
-    block: |block| 2 * 5 + 2 * u64::from((block / 32).ilog2()),
+    block: |block| 2 * 5 + 2 * u64::from((block / 32).next_power_of_two().ilog2()),
     cluster: |blocks| 2 * u64::from(blocks.ilog2()),
     merge: 2,
 };

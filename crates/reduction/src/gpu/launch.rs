@@ -99,9 +99,6 @@ pub unsafe fn launch_kernel(
 
 /// Most blocks of a cluster that every card with clusters takes.
 const PORTABLE_CLUSTER: u32 = 8;
-/// More dynamic shared memory than this, a kernel must be allowed first.
-const SHARED_BYTES_WITHOUT_LEAVE: u32 = 48 << 10;
-
 /// Allows a function what launches of this geometry need beyond what every kernel has: more shared memory, larger clusters.
 ///
 /// # Safety
@@ -113,7 +110,8 @@ pub unsafe fn allow(function: sys::CUfunction, geometry: Geometry) -> Result<(),
     use sys::CUfunction_attribute as Attribute;
     // SAFETY: the caller promises that the function is loaded.
     let set = |which, value| unsafe { result::function::set_function_attribute(function, which, value) };
-    if geometry.shared_bytes > SHARED_BYTES_WITHOUT_LEAVE {
+    // Needed from 48 KB on, which the kernel's own shared variables count towards.
+    if geometry.shared_bytes > 0 {
         set(Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, geometry.shared_bytes as i32)?;
     }
     if geometry.cluster > PORTABLE_CLUSTER {
