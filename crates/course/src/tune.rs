@@ -334,7 +334,7 @@ mod tests {
         let (root, family) = (built_root(), family(Op::Softmax)?);
         let own = KernelSource::in_root(&root, family.chapter.slug);
         let session = Session::on(family.chapter, own, Rc::clone(&device), SimOptions::default())?;
-        let options = Options { ops: vec![], types: vec![], shapes: vec![], out: None, seconds: None };
+        let options = Options { ops: vec![], types: vec![], shapes: vec![], out: None, lock: None, seconds: None };
         let flush = Flush::new(&device, &KernelSource::in_root(&root, clock::CEILING))?;
         let tuner = Tuner { options: &options, flush, record: Searches::default(), begin: Instant::now() };
         let (variant, task) = (family.chapter.variants.last().unwrap(), Task::matrix("", Op::Softmax, (4, 500)));
@@ -360,24 +360,36 @@ mod tests {
     /// Teams that are not listed took a tenth more than the fastest, or were not tried.
     #[test]
     fn plans_are_near_the_fastest_that_was_found() {
-        let over = |case: &Searched, card: &'static reduction::Card| {
+        let team_of = |case: &Searched, card: &'static reduction::Card| {
             let (op, ty) = (Op::from_name(&case.op).unwrap(), Type::from_name(&case.ty).unwrap());
             let (family, matrix) = (family(op).unwrap(), Matrix::dense(case.rows, case.cols));
             let variant = family.chapter.variants.last().unwrap();
             let options = LaunchOptions::over(op, matrix);
             let problem = Problem::new(variant, ty, case.rows * case.cols, options).on(card, true);
             let plan = (family.plan_for)(&problem, (family.shape_for)(&problem, matrix));
-            let team = lab::search::team(&Planned { plan, layout: problem.layout(), ..Planned::default() });
-            case.over_best(&team).unwrap_or_else(|| panic!("{team} is not listed; search anew: {case}"))
+            lab::search::team(&Planned { plan, layout: problem.layout(), ..Planned::default() })
         };
         for (name, file) in lab::search::RECORDS {
             let searches: Searches = load_json(&built_root().join(file)).unwrap().unwrap();
             let card = reduction::Card::named().find(|(card, _)| *card == name).unwrap().1;
-            let ratios: Vec<f64> = searches.cases.iter().map(|case| over(case, card)).collect();
+            let teams = searches.cases.iter().map(|case| (case, team_of(case, card)));
+            // On the H100 blocks of powers of two alone were tried.
+            let was_tried = |team: &str| name != "h100" || block_of(team).is_none_or(u32::is_power_of_two);
+            let (tried, others): (Vec<_>, Vec<_>) = teams.partition(|(_, team)| was_tried(team));
+            let over = |(case, team): &(&Searched, String)| {
+                case.over_best(team).unwrap_or_else(|| panic!("{team} is not listed; search anew: {case}"))
+            };
+            let ratios: Vec<f64> = tried.iter().map(over).collect();
             let mean = lab::measurement::geometric_mean(ratios.iter().copied()).unwrap();
             let are_near = mean <= 1.02 && ratios.iter().all(|ratio| *ratio <= 1.1);
-            assert!(ratios.len() >= 30 && are_near, "{name}: {mean}: {ratios:?}");
+            assert!(ratios.len() >= 30 && others.len() <= 5 && are_near, "{name}: {mean}: {ratios:?}, {others:?}");
         }
+    }
+
+    /// Threads of the block of `block t192v3`.
+    fn block_of(team: &str) -> Option<u32> {
+        let of_block = team.strip_prefix("block t")?;
+        of_block.split('v').next()?.parse().ok()
     }
 
     #[test]

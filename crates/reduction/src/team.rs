@@ -292,6 +292,11 @@ pub fn is_few(problem: &Problem<'_>, matrix: Matrix) -> bool {
     2 * matrix.rows < multiprocessors || matrix.rows * matrix.cols <= threads(problem) * OF_WAVE
 }
 
+/// Returns whether the blocks of its rows are there in a few waves, which end unevenly: fewer than eight rows for each multiprocessor.
+pub fn is_of_few_waves(problem: &Problem<'_>, matrix: Matrix) -> bool {
+    matrix.rows < 8 * u64::from(problem.card.multiprocessors)
+}
+
 /// Threads that the card holds at a time.
 pub fn threads(problem: &Problem<'_>) -> u64 {
     u64::from(problem.card.multiprocessors) * u64::from(problem.card.threads_per_multiprocessor)

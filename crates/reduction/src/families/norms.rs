@@ -5,7 +5,7 @@ use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan, Problem};
 use crate::team::{
     Endings, HOLDING_BLOCKS, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns,
-    held_by_block, is_few, lanes_of_elements, parts, stream,
+    held_by_block, is_few, is_of_few_waves, lanes_of_elements, parts, stream,
 };
 
 /// Elements of a row that are a warp's; backward, where a barrier for each row would be one in every turn, twice as many.
@@ -72,7 +72,11 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     if matrix.cols <= of_warp {
         return lanes(problem, vectors);
     }
-    first_to_take_turns(problem, matrix, turns(problem), (ROWS_OF_CLUSTER, |_| PERSISTENT_THREADS))
+    let in_turns = |teams, rows| first_to_take_turns(problem, matrix, teams, (rows, |_| PERSISTENT_THREADS));
+    read_twice(problem, matrix)
+        .or_else(|| in_turns(turns_of_few_waves(problem, matrix), ROWS_OF_CLUSTER / 2))
+        .or_else(|| in_turns(turns(problem), ROWS_OF_CLUSTER))
+        .or_else(|| first_to_hold(problem, matrix, of_few_waves(problem, matrix, is_few).iter().copied()))
         .or_else(|| first_to_hold(problem, matrix, teams(problem, is_few).iter().copied()))
         .unwrap_or_else(|| unheld(problem, matrix))
 }
@@ -104,6 +108,35 @@ fn lanes(problem: &Problem<'_>, vectors: u64) -> Shape {
     Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 }
 }
 
+/// A block that reads its row twice, the second time from a cache: of two matrices of two bytes, where registers for what it holds would
+/// leave too few warps.
+fn read_twice(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
+    let multiprocessors = u64::from(problem.card.multiprocessors);
+    // About a row for each multiprocessor.
+    let is_one_each = (9 * multiprocessors..20 * multiprocessors).contains(&(10 * matrix.rows));
+    let block = match matrix.cols {
+        _ if problem.per_vector() == 4 || !problem.op.adds() => return None,
+        16_385..=32_768 if is_one_each => 1024,
+        14_337..=16_384 if problem.op == Op::AddLayerNorm => 512,
+        _ => return None,
+    };
+    Some(Shape::Stream { block, loads: 2 })
+}
+
+/// Blocks that are tried first where all rows are there in a few waves: with no idle threads, and few enough that a wave has them all.
+fn of_few_waves(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> &'static [Team] {
+    let is_one_wave = is_few && matrix.rows >= u64::from(problem.card.multiprocessors);
+    match problem.per_vector() > 4 {
+        true if !is_few && is_of_few_waves(problem, matrix) && matrix.cols > 4096 => match problem.op.is_centred() {
+            true if !problem.op.adds() => &[(1, 256, 24)],
+            _ => &[(1, 320, 16), (1, 384, 16)],
+        },
+        // Blocks of 512 threads, four of them, have too few registers for what a centred norm holds.
+        false if is_one_wave && problem.op.is_centred() && matrix.cols > 2048 => &[(1, 256, 16)],
+        _ => &[],
+    }
+}
+
 /// Blocks and clusters that may hold a row, by what was measured on an H200 and H100s, the first that does first. The more blocks a cluster has,
 /// the longer they wait for each other; the more elements a thread has, the fewer blocks are at home to hide it.
 fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
@@ -113,7 +146,11 @@ fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
             (1, 64, 8),
             (1, 128, 8),
             (1, 256, 8),
+            (1, 384, 8),
             (1, 512, 8),
+            (1, 640, 8),
+            (1, 768, 8),
+            (1, 896, 8),
             (1, 1024, 8),
             (8, 256, 16),
             (16, 512, 8),
@@ -124,6 +161,9 @@ fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
         (true, Op::LayerNorm) => &[
             (1, 64, 32),
             (1, 128, 40),
+            (1, 256, 32),
+            (1, 384, 32),
+            (1, 448, 32),
             (1, 256, 64),
             (1, 1024, 32),
             (4, 256, 64),
@@ -132,9 +172,11 @@ fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
             (8, 1024, 32),
         ],
         (true, Op::RmsNorm) => &[
-            (1, 128, 16),
-            (1, 256, 16),
+            (1, 128, 24),
+            (1, 192, 24),
             (1, 128, 64),
+            (1, 384, 32),
+            (1, 256, 56),
             (1, 512, 32),
             (1, 1024, 32),
             (4, 256, 64),
@@ -146,6 +188,8 @@ fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
             (1, 64, 16),
             (1, 128, 32),
             (1, 256, 32),
+            (1, 384, 32),
+            (1, 448, 32),
             (1, 512, 32),
             (1, 1024, 32),
             (8, 256, 32),
@@ -169,6 +213,7 @@ fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
             (1, 64, 16),
             (1, 128, 16),
             (1, 256, 16),
+            (1, 320, 16),
             (1, 512, 32),
             (1, 1024, 32),
             (2, 1024, 32),
@@ -186,12 +231,24 @@ fn turns(problem: &Problem<'_>) -> (u64, &'static [(Team, u32)]) {
         (true, Op::LayerNorm) => {
             (OF_BLOCK, &[((2, 512, 32), 2), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
         }
-        (true, _) => (OF_BLOCK, &[((8, 512, 16), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]),
+        (true, _) => (OF_BLOCK, &[((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]),
         (false, Op::LayerNorm) => {
             (OF_BLOCK, &[((8, 256, 16), 2), ((8, 512, 16), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
         }
-        (false, Op::RmsNorm) => (OF_BLOCK, &[((8, 512, 16), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]),
+        (false, Op::RmsNorm) => {
+            (OF_BLOCK, &[((8, 256, 16), 2), ((8, 512, 16), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
+        }
         (false, _) => (OF_BLOCK, &[((8, 256, 16), 2), ((8, 512, 16), 2), ((16, 512, 16), 2)]),
+    }
+}
+
+/// The same for floats whose rows are there in a few waves: clusters that take them in turns end together.
+fn turns_of_few_waves(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [(Team, u32)]) {
+    let is_one = problem.per_vector() == 4 && is_of_few_waves(problem, matrix) && matrix.cols <= OF_BLOCK;
+    match (is_one, problem.op.adds()) {
+        (true, true) => (OF_BLOCK / 2, &[((8, 128, 16), 2)]),
+        (true, false) => (OF_BLOCK / 2, &[((2, 256, 32), 2)]),
+        (false, _) => (OF_BLOCK, &[]),
     }
 }
 
@@ -204,14 +261,24 @@ fn backward_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
         let lanes = vectors.div_ceil(each).next_power_of_two();
         return Shape::Groups { lanes: lanes as u32, rows: 1, vectors: each as u32, width: per as u32 };
     }
-    let teams = [(1, 128, BACKWARD), (1, 256, BACKWARD), (1, 512, BACKWARD)];
+    let teams: &[Team] = match per > 4 {
+        _ if 2 * matrix.rows < u64::from(problem.card.multiprocessors) => {
+            &[(1, 256, 8), (1, 384, 8), (1, 512, 8), (1, 320, 16), (1, 512, BACKWARD)]
+        }
+        true if is_of_few_waves(problem, matrix) => {
+            &[(1, 128, BACKWARD), (1, 256, BACKWARD), (1, 320, BACKWARD), (1, 512, BACKWARD)]
+        }
+        true => &[(1, 128, BACKWARD), (1, 192, BACKWARD), (1, 256, BACKWARD), (1, 128, 40), (1, 512, BACKWARD)],
+        false if is_of_few_waves(problem, matrix) => &[(1, 128, BACKWARD), (1, 256, BACKWARD), (1, 512, BACKWARD)],
+        false => &[(1, 128, BACKWARD), (1, 256, BACKWARD), (1, 128, 40), (1, 512, BACKWARD)],
+    };
     let clusters = [(2, 512, BACKWARD), (4, 512, BACKWARD), (8, 512, BACKWARD)];
     let is_narrow = per > 4;
     let first = if is_narrow { (2, 512, BACKWARD) } else { (4, 256, BACKWARD) };
     // With biases, rows of more than 65,536 halves are faster cut into parts.
     let longest = if is_narrow && problem.op.is_centred() { 8 } else { 16 };
     let turns = [first, (8, 256, BACKWARD), (8, 512, BACKWARD), (longest, 512, BACKWARD)].map(|team| (team, 2));
-    first_to_hold(problem, matrix, teams)
+    first_to_hold(problem, matrix, teams.iter().copied())
         .or_else(|| first_to_take_turns(problem, matrix, (0, &turns), (ROWS_OF_CLUSTER, |_| PERSISTENT_THREADS)))
         .or_else(|| first_to_hold(problem, matrix, clusters))
         .unwrap_or_else(|| parts(problem, matrix, (512, 2), 512))
@@ -353,7 +420,11 @@ fn backward(kernels: &Kernels, shape: Shape) -> Plan {
             held(pass, blocks, kernels.grouped(lanes, vectors * width))
         }
         Shape::Block { block, vectors } => {
-            let teams = resident(problem, block, vectors * per).min(rows).max(1);
+            // Each leaves as many bytes of sums as so many rows have: they are half of what is read at most, if every multiprocessor has
+            // a team.
+            let most = (rows * problem.ty.bytes() / 8).max(problem.card.multiprocessors.into());
+            let most = if problem.on_demand { most } else { u64::MAX };
+            let teams = resident(problem, block, vectors * per).min(rows).min(most).max(1);
             let line = kernels.line("BACK_BLOCK", &format!("{block}, {vectors}"));
             let pass = kernels.pass("block", &format!("t{block}v{vectors}"), line, teams, block.into());
             held(pass, teams, kernels.held(1, block, vectors))
@@ -426,15 +497,19 @@ fn gradients(kernels: &Kernels, teams: u64, at: usize) -> Option<Pass> {
     if teams <= 1 {
         return None;
     }
-    // Warps that share 32 columns: one where there are columns enough for all.
+    // Warps that share 32 columns: one where there are columns enough for all; 32 where blocks of so many are there at once, or have
+    // many teams' sums to add.
+    let blocks = kinds * cols.div_ceil(32);
+    let at_once = 2 * u64::from(problem.card.multiprocessors);
+    let are_worth_it = blocks <= at_once || teams >= 100 && blocks <= 2 * at_once || teams > 300;
     let (block, sharing) = if teams <= 32 && cols >= 16_384 {
         (256, 1)
-    } else if teams <= 300 || !problem.on_demand {
-        (256, 8)
-    } else {
+    } else if problem.on_demand && are_worth_it {
         (1024, 32)
+    } else {
+        (256, 8)
     };
-    let strips = (kinds * cols.div_ceil(32)).div_ceil(block / 32 / sharing).max(1);
+    let strips = blocks.div_ceil(block / 32 / sharing).max(1);
     let line = kernels.line("GRADIENTS", &format!("{block}, {sharing}"));
     let mut pass = kernels.pass("gradients", &format!("t{block}s{sharing}"), line, strips, block);
     pass.args[2] = Arg::Sums(at + 1);

@@ -5,7 +5,7 @@ use crate::op::Op;
 use crate::plan::{Arg, Plan, Problem};
 use crate::team::{
     Endings, HOLDING_BLOCKS, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns,
-    held_by_block, is_few, lanes_of_elements, parts, stream, threads,
+    held_by_block, is_few, is_of_few_waves, lanes_of_elements, parts, stream, threads,
 };
 
 /// Elements of a row that are a warp's.
@@ -13,7 +13,9 @@ const OF_WARP: u64 = 512;
 /// Rows that a cluster in turns takes at least.
 const ROWS_OF_CLUSTER: u64 = 2;
 /// Bytes of a row from which on it is only read, not held, where it has one result: of floats, and of halves.
-const OF_STREAM: [u64; 2] = [16 << 10, 32 << 10];
+const OF_STREAM: [u64; 2] = [20 << 10, 32 << 10];
+/// Elements of such a row that a block holds in any case, where there are fewer rows than multiprocessors.
+const OF_FEW: u64 = 32 << 10;
 
 /// Elements that a thread of a block holds of one matrix, where no team was measured to do better with more. Those of two bytes
 /// bring more work for each byte, which more threads hide better.
@@ -53,12 +55,20 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
         .unwrap_or_else(|| blocks(problem, matrix, is_few))
 }
 
-/// A block that reads its row twice, the second time from a cache, where registers for two matrices and exponentials would leave too
-/// few warps.
+/// A block that reads its row twice, the second time from a cache, where registers for what it holds would leave too few warps.
 fn read_twice(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
-    let is_heavy = problem.op == Op::LogSoftmaxBackward && problem.per_vector() > 4;
-    let fits = matrix.cols > 8192 && matrix.cols <= 32_768;
-    (is_heavy && fits && has_a_row_each(problem, matrix)).then_some(Shape::Stream { block: 1024, loads: 2 })
+    let (cols, is_narrow) = (matrix.cols, problem.per_vector() > 4);
+    let is_short = is_of_few_waves(problem, matrix);
+    let (block, loads) = match (is_narrow, problem.op) {
+        _ if !has_a_row_each(problem, matrix) => return None,
+        (true, Op::LogSoftmaxBackward) if (14_337..=32_768).contains(&cols) => (1024, 2),
+        (true, Op::SoftmaxBackward | Op::LogSoftmaxBackward) if (8193..=16_384).contains(&cols) => {
+            (512, if is_short { 1 } else { 2 })
+        }
+        (false, Op::Softmax | Op::LogSoftmax) if is_short && (7681..=8192).contains(&cols) => (512, 4),
+        _ => return None,
+    };
+    Some(Shape::Stream { block, loads })
 }
 
 /// Returns whether there is a row for nearly every multiprocessor.
@@ -77,7 +87,7 @@ fn turns(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [(Team, u32)])
     let is_short = matrix.rows < 2 * u64::from(problem.card.multiprocessors);
     match (problem.per_vector() > 4, problem.op) {
         (true, Op::Softmax | Op::LogSoftmax) => {
-            (16_384, &[((2, 512, 32), 2), ((8, 256, 32), 2), ((16, 256, 32), 2), ((16, 256, 64), 2)])
+            (16_384, &[((2, 512, 32), 2), ((8, 128, 64), 2), ((8, 256, 64), 2), ((16, 256, 64), 2)])
         }
         (true, Op::CrossEntropyBackward) => {
             (16_384, &[((2, 256, 64), 2), ((8, 128, 64), 2), ((8, 256, 64), 2), ((16, 256, 64), 2)])
@@ -87,6 +97,9 @@ fn turns(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [(Team, u32)])
         }
         (true, Op::LogSoftmaxBackward) => {
             (16_384, &[((2, 512, 32), 3), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
+        }
+        (false, Op::Softmax | Op::LogSoftmax) if is_of_few_waves(problem, matrix) && matrix.cols <= 16_384 => {
+            (8192, &[((8, 128, 16), 2)])
         }
         // Blocks that hold a row each would all begin and end at once.
         (false, Op::Softmax | Op::LogSoftmax | Op::CrossEntropyBackward) if is_short => {
@@ -107,7 +120,6 @@ fn lanes(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     // Fewer lanes have fewer pairs to bring together, where that is much of the work: of one result a row, and of labels, which
     // every lane asks for. Of two bytes, a lane needs two vectors on their way to make the trip worth it.
     let least = match (is_each, vectors) {
-        (false, 0..=4) if has_labels && !is_narrow => vectors.clamp(1, 2),
         (false, 65..) if !is_narrow => 8,
         (false, 5..=16) if is_narrow => 2,
         (false, _) => vectors.clamp(1, 4),
@@ -127,15 +139,21 @@ fn lanes(problem: &Problem<'_>, matrix: Matrix) -> Shape {
 /// For a row with one result: a block that holds it, or goes through it, or many that share one out.
 fn one_result(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
     let is_narrow = problem.per_vector() > 4;
-    let all = if is_few { FEW } else { many(problem) };
-    if matrix.cols * problem.ty.bytes() <= OF_STREAM[usize::from(is_narrow)]
+    let are_fewer = !has_a_row_each(problem, matrix);
+    let all = match is_few {
+        true if are_fewer => &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 512, 8), (1, 512, 32), (1, 1024, 32)],
+        true => FEW,
+        false => many(problem, matrix),
+    };
+    let is_worth_holding = matrix.cols * problem.ty.bytes() <= OF_STREAM[usize::from(is_narrow)];
+    if (is_worth_holding || are_fewer && matrix.cols <= OF_FEW)
         && let Some(shape) = first_to_hold(problem, matrix, all.iter().copied())
     {
         return shape;
     }
     let loads = if is_narrow { 2 } else { 4 };
     // One launch, if there is a row for nearly every multiprocessor, costs less than parts and what brings them together.
-    if !has_a_row_each(problem, matrix) {
+    if are_fewer {
         return parts(problem, matrix, (512, loads), 512);
     }
     // The smallest that fill nearly all of the card.
@@ -145,21 +163,41 @@ fn one_result(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
     Shape::Stream { block: block as u32, loads }
 }
 
-/// Blocks that hold a row of few, in the order in which they are tried.
-const FEW: &[Team] = &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 512, 8), (1, 1024, 8)];
+/// Blocks that hold a row of few, in the order in which they are tried: no more threads than the row has work for.
+const FEW: &[Team] = &[
+    (1, 64, 8),
+    (1, 128, 8),
+    (1, 256, 8),
+    (1, 384, 8),
+    (1, 512, 8),
+    (1, 640, 8),
+    (1, 768, 8),
+    (1, 896, 8),
+    (1, 1024, 8),
+];
+/// Those for two matrices, of two bytes and of floats.
+const FEW_OF_TWO: &[Team] =
+    &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 384, 8), (1, 320, 16), (1, 384, 16), (1, 448, 16), (1, 512, 16)];
+const FEW_OF_TWO_WIDE: &[Team] = &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 384, 8), (1, 512, 8)];
 
 /// Blocks that hold a row of many.
-fn many(problem: &Problem<'_>) -> &'static [Team] {
+fn many(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
     match (problem.per_vector() > 4, problem.op.arrays()) {
         (false, 1) if problem.op.has_gradients() => &[(1, 64, 16), (1, 128, 32), (1, 256, 64), (1, 1024, 32)],
-        (false, 1) if problem.op.is_per_element() => &[(1, 64, 16), (1, 128, 32), (1, 512, 32), (1, 1024, 32)],
-        (false, 1) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 64)],
-        (false, _) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 32)],
-        (true, 1) if problem.op.is_per_element() => {
-            &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 512, 32), (1, 1024, 32)]
+        (false, 1) if problem.op.is_per_element() && is_of_few_waves(problem, matrix) => {
+            &[(1, 64, 16), (1, 128, 32), (1, 384, 20), (1, 512, 32), (1, 1024, 32)]
         }
-        (true, 1) => &[(1, 64, 16), (1, 128, 32), (1, 256, 32), (1, 512, 32)],
-        (true, _) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 32)],
+        (false, 1) if problem.op.is_per_element() => &[(1, 64, 16), (1, 128, 32), (1, 512, 32), (1, 1024, 32)],
+        (false, 1) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 320, 16), (1, 512, 64)],
+        (false, _) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 32)],
+        (true, 1) if problem.op.is_per_element() && is_of_few_waves(problem, matrix) => {
+            &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 384, 32), (1, 640, 24), (1, 1024, 32)]
+        }
+        (true, 1) if problem.op.is_per_element() => {
+            &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 384, 32), (1, 512, 32), (1, 1024, 32)]
+        }
+        (true, 1) => &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 384, 32), (1, 512, 32)],
+        (true, _) => &[(1, 64, 16), (1, 128, 16), (1, 192, 16), (1, 256, 16), (1, 320, 16), (1, 384, 16), (1, 512, 32)],
     }
 }
 
@@ -177,7 +215,12 @@ fn blocks(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
         _ if !is_narrow => &[(4, 512, 16), (8, 512, 16), (16, 512, 16), (16, 512, 32), (8, 1024, most)],
         _ => &[(4, 512, 32), (8, 512, 32), (16, 512, 32), (8, 1024, most)],
     };
-    let of_block = if is_few { FEW } else { many(problem) };
+    let of_block = match (is_few, problem.op.arrays()) {
+        (false, _) => many(problem, matrix),
+        (true, 1) => FEW,
+        (true, _) if is_narrow => FEW_OF_TWO,
+        (true, _) => FEW_OF_TWO_WIDE,
+    };
     let all = of_block.iter().chain(of_cluster);
     if let Some(shape) = first_to_hold(problem, matrix, all.copied()) {
         return shape;
