@@ -2,7 +2,7 @@
 //!
 //! `<slug>.ptx` is for the oldest target that the `.cu` names, and `<slug>.compute_90.ptx` has the entries alone that a newer one
 //! needs or makes differently. Comments, indentation, variables that no entry uses and names of inlined functions are left out:
-//! nothing reads them, and they are a third of what NVRTC writes. A large file is folded ([`ptx::fold`]).
+//! nothing reads them, and they are a third of what NVRTC writes. Large files are folded ([`ptx::fold`]).
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -48,8 +48,9 @@ pub(crate) fn committed_target(cu_text: &str, arch: Option<u32>) -> &str {
     targets_for(cu_text, arch).pop().unwrap_or(COMMITTED_TARGET)
 }
 
-/// Size from which PTX is committed folded. Smaller files stay PTX that every tool takes.
-const FOLDED_FROM_BYTES: usize = 100_000;
+/// Size from which PTX of a lesson is committed folded, and that of exercises, answers and mistakes. Smaller files stay PTX that every
+/// tool takes.
+const FOLDED_FROM_BYTES: [usize; 2] = [100_000, 4_000];
 
 /// Options that make PTX of a `.cu` with this text for the simulator: its newest target, and the line information that counters
 /// and findings need.
@@ -76,8 +77,12 @@ pub fn compile_committed(nvrtc: &Nvrtc, source: &KernelSource) -> Result<Vec<(Pa
         let stamp = Stamp::new(&cu_text, compiler, options(&target).join(" "), &ptx);
         made.push((path, stamp.write() + &ptx));
     }
-    let folded = |ptx: String| if ptx.len() < FOLDED_FROM_BYTES { ptx } else { ptx::fold(&ptx::unnumbered(&ptx)) };
-    Ok(made.into_iter().map(|(path, ptx)| (path, folded(ptx))).collect())
+    let folded = |(path, ptx): (PathBuf, String)| {
+        let is_lesson = path.parent().is_some_and(|folder| folder.ends_with("ptx"));
+        let is_small = ptx.len() < FOLDED_FROM_BYTES[usize::from(!is_lesson)];
+        (path, if is_small { ptx } else { ptx::fold(&ptx::unnumbered(&ptx)) })
+    };
+    Ok(made.into_iter().map(folded).collect())
 }
 
 /// PTX without the entries whose code `base` has, for an older target. If the two number their files differently, nothing is left
