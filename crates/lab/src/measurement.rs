@@ -264,7 +264,7 @@ pub struct MeasuredCase {
     #[serde(default)]
     pub offsets: Option<String>,
     /// Elements by which the input begins after an aligned address.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub offset: u64,
     /// Commit of its kernels, where it is of an earlier run than the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -293,6 +293,10 @@ pub struct MeasuredCase {
     pub error: Option<f64>,
     /// True if all of them were right.
     pub ok: bool,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The seven digits of a measured value that a record keeps: what follows is no clock's.

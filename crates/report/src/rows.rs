@@ -134,7 +134,9 @@ fn point<'r>(table: &ContestTable, timed: &[&'r MeasuredCase], ours: &'r Measure
     let part = match (&ours.offsets, &ours.per) {
         (Some(_), _) => Part::Ragged,
         (None, Some(_)) => Part::Columns,
-        (None, None) if table.drawn.contains(&(rows, cols)) => Part::Random(Op::from_name(ours.op())?),
+        (None, None) if table.over == Over::Rows && table.drawn.contains(&(rows, cols)) => {
+            Part::Random(Op::from_name(ours.op())?)
+        }
         (None, None) => Part::Rows(Op::from_name(ours.op())?),
     };
     Some(Point {
@@ -196,6 +198,8 @@ fn files(table: &ContestTable, record: Option<&Measurement>, stale: &[String]) -
     let or_missing = |text: &dyn Fn(&Measurement) -> String| record.map_or_else(|| not_yet(table), text);
     files.push(("clock.md".to_owned(), or_missing(&|record| summary(table, record, &fresh_points(table, record)))));
     files.push(("clock-operators.md".to_owned(), operators(table, &points)));
+    let short = |record: &Measurement| short(table, &fresh_points(table, record));
+    files.push(("clock-short.md".to_owned(), or_missing(&short)));
     files.push(("clock-source.md".to_owned(), or_missing(&|record| source(record, stale))));
     files
 }
@@ -314,7 +318,7 @@ fn summary(table: &ContestTable, record: &Measurement, points: &[Point<'_>]) -> 
         ("share of the limit, from 60 MB on", weakest(large(), &|p| p.limit_share()), per_cent),
         ("the fastest other over ours, from 60 MB on", weakest(large(), &|p| p.over_best()), times),
         ("the fastest other over ours, below 60 MB", weakest(small(), &|p| p.over_best()), times),
-        ("the same in the L2, which holds inputs and results", weakest(points.iter(), &|p| p.warm), times),
+        ("the fastest other over ours, with everything in the L2", weakest(points.iter(), &|p| p.warm), times),
     ];
     let over = over_libraries(table);
     measures.extend(over.iter().map(|(name, index, is_of)| {
@@ -332,6 +336,39 @@ fn summary(table: &ContestTable, record: &Measurement, points: &[Point<'_>]) -> 
     let thing =
         |case: &MeasuredCase| format!("`{}` of `{}` by {}, {}", case.op(), case.ty, called(&case.entrant), shape(case));
     sheet.markdown() + &who_was_timed(table, points) + &wrong("Wrong, and left out", cases.map(thing))
+}
+
+/// From so much of ours on, the time of the fastest other counts as no shorter: what two runs differ by.
+const AS_FAST: f64 = 0.98;
+
+/// The operators and types of which another library is faster at some shape, the weakest first.
+fn short(table: &ContestTable, points: &[Point<'_>]) -> String {
+    let names = names_of_others(table);
+    let mut found: Vec<(f64, Vec<String>)> = Vec::new();
+    for (op, ty) in table.pairs() {
+        let of = || points.iter().filter(|point| point.ty == ty && point.ours.op() == op.name());
+        let Some((point, least, _, count)) = weakest(of(), &|p| p.over_best()) else { continue };
+        let below = of().filter_map(Point::over_best).filter(|&ratio| ratio < AS_FAST).count();
+        let mut others = point.others.iter().zip(&names).filter_map(|(us, name)| Some(((*us)?, name)));
+        let Some((us, name)) = others.by_ref().min_by(|a, b| a.0.total_cmp(&b.0)).filter(|_| below > 0) else {
+            continue;
+        };
+        let cells = vec![
+            format!("`{op}`"),
+            format!("`{ty}`"),
+            format!("{} of {}", grouped(below as u64), grouped(count as u64)),
+            point.shape(),
+            cell(Some(point.us)),
+            format!("{} ({name})", cell(Some(us))),
+            digits(least),
+        ];
+        found.push((least, cells));
+    }
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let head = ["operator", "type", "shapes below", "weakest", "ours, µs", "fastest other, µs", "fastest other / ours"];
+    let mut sheet = Sheet::new(2, head);
+    found.into_iter().for_each(|(_, cells)| sheet.row(cells));
+    if sheet.is_empty() { "*None.*\n".to_owned() } else { sheet.markdown() }
 }
 
 /// The same for each operator and type.
@@ -469,6 +506,7 @@ mod tests {
             ("clock.md", "Wrong, and left out: `sum` of `f32` by torch, 65,536 × 1,024."),
             ("clock-operators.md", "| `sum` of rows | `f32` | 75.0 % | 65,536 × 1,024: 75.0 % | 0.50 |"),
             ("clock-source.md", "stale:** why."),
+            ("clock-short.md", "| `sum` | `f32` | 1 of 4 | 4 × 4,096 | 2.00 | 1.00 (torch, compiled) | 0.50 |"),
         ] {
             has(&text(&files, name), &[words]);
         }
@@ -494,7 +532,7 @@ mod tests {
     #[test]
     fn what_is_not_there_is_told() {
         for (slug, count, words) in
-            [("ch10-rows", 11, "Not measured yet"), ("ch11-softmax", 11, "gpu_matrices.sh softmax")]
+            [("ch10-rows", 12, "Not measured yet"), ("ch11-softmax", 12, "gpu_matrices.sh softmax")]
         {
             let files = rows(&table(slug), Path::new("no such folder")).unwrap();
             assert!(files.len() == count && files.iter().all(|(_, text)| text.contains(words)), "{files:?}");

@@ -76,7 +76,7 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     read_twice(problem, matrix)
         .or_else(|| in_turns(turns_of_few_waves(problem, matrix), ROWS_OF_CLUSTER / 2))
         .or_else(|| in_turns(turns(problem), ROWS_OF_CLUSTER))
-        .or_else(|| first_to_hold(problem, matrix, of_few_waves(problem, matrix, is_few).iter().copied()))
+        .or_else(|| first_to_hold(problem, matrix, teams_of_few_waves(problem, matrix, is_few).iter().copied()))
         .or_else(|| first_to_hold(problem, matrix, teams(problem, is_few).iter().copied()))
         .unwrap_or_else(|| unheld(problem, matrix))
 }
@@ -124,7 +124,7 @@ fn read_twice(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
 }
 
 /// Blocks that are tried first where all rows are there in a few waves: with no idle threads, and few enough that a wave has them all.
-fn of_few_waves(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> &'static [Team] {
+fn teams_of_few_waves(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> &'static [Team] {
     let is_one_wave = is_few && matrix.rows >= u64::from(problem.card.multiprocessors);
     match problem.per_vector() > 4 {
         true if !is_few && is_of_few_waves(problem, matrix) && matrix.cols > 4096 => match problem.op.is_centred() {
@@ -137,27 +137,29 @@ fn of_few_waves(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> &'static
     }
 }
 
+/// Those of few rows: if nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
+const FEW: &[Team] = &[
+    (1, 64, 8),
+    (1, 128, 8),
+    (1, 256, 8),
+    (1, 384, 8),
+    (1, 512, 8),
+    (1, 640, 8),
+    (1, 768, 8),
+    (1, 896, 8),
+    (1, 1024, 8),
+    (8, 256, 16),
+    (16, 512, 8),
+    (8, 512, 16),
+    (8, 512, 32),
+    (8, 1024, 32),
+];
+
 /// Blocks and clusters that may hold a row, by what was measured on an H200 and H100s, the first that does first. The more blocks a cluster has,
 /// the longer they wait for each other; the more elements a thread has, the fewer blocks are at home to hide it.
 fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
     match (problem.per_vector() > 4, problem.op) {
-        // If nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
-        _ if is_few => &[
-            (1, 64, 8),
-            (1, 128, 8),
-            (1, 256, 8),
-            (1, 384, 8),
-            (1, 512, 8),
-            (1, 640, 8),
-            (1, 768, 8),
-            (1, 896, 8),
-            (1, 1024, 8),
-            (8, 256, 16),
-            (16, 512, 8),
-            (8, 512, 16),
-            (8, 512, 32),
-            (8, 1024, 32),
-        ],
+        _ if is_few => FEW,
         (true, Op::LayerNorm) => &[
             (1, 64, 32),
             (1, 128, 40),
