@@ -249,7 +249,7 @@ fn a_macro_pastes_the_shuffle_twice() -> Result<()> {
     assert_eq!(faults.first().map(|fault| fault.code), Some(Code::MaskMismatch));
     let ptx = std::fs::read_to_string(mistake::source(&CHAPTER, "macro_max", &built_root()).ptx)?;
     let shuffles = |line: &&&str| line.starts_with("shfl.sync");
-    assert_eq!(body(&ptx, "macro_max_max_i32")?.iter().filter(shuffles).count(), 2 * (5 + 3));
+    assert_eq!(body(&ptx::unfold(&ptx), "macro_max_max_i32")?.iter().filter(shuffles).count(), 2 * (5 + 3));
     Ok(())
 }
 
