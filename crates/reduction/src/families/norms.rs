@@ -127,10 +127,24 @@ fn read_twice(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
 fn teams_of_few_waves(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> &'static [Team] {
     let is_one_wave = is_few && matrix.rows >= u64::from(problem.card.multiprocessors);
     match problem.per_vector() > 4 {
-        true if !is_few && is_of_few_waves(problem, matrix) && matrix.cols > 4096 => match problem.op.is_centred() {
-            true if !problem.op.adds() => &[(1, 256, 24)],
-            _ => &[(1, 320, 16), (1, 384, 16)],
+        true if !is_few && is_of_few_waves(problem, matrix) && matrix.cols > 8192 => match problem.op {
+            Op::LayerNorm => &[(1, 384, 32)],
+            _ => &[(1, 512, 24)],
         },
+        true if !is_few && is_of_few_waves(problem, matrix) && matrix.cols > 4096 => {
+            if problem.op.is_centred() {
+                &[(1, 256, 24)]
+            } else {
+                &[(1, 320, 16), (1, 384, 16)]
+            }
+        }
+        false if !is_few && is_of_few_waves(problem, matrix) && matrix.cols > 4096 => {
+            if problem.op == Op::RmsNorm {
+                &[(1, 512, 12)]
+            } else {
+                &[]
+            }
+        }
         // Blocks of 512 threads, four of them, have too few registers for what a centred norm holds.
         false if is_one_wave && problem.op.is_centred() && matrix.cols > 2048 => &[(1, 256, 16)],
         _ => &[],
@@ -163,8 +177,7 @@ fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
         (true, Op::LayerNorm) => &[
             (1, 64, 32),
             (1, 128, 40),
-            (1, 256, 32),
-            (1, 384, 32),
+            (1, 256, 48),
             (1, 448, 32),
             (1, 256, 64),
             (1, 1024, 32),
@@ -263,16 +276,15 @@ fn backward_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
         let lanes = vectors.div_ceil(each).next_power_of_two();
         return Shape::Groups { lanes: lanes as u32, rows: 1, vectors: each as u32, width: per as u32 };
     }
-    let teams: &[Team] = match per > 4 {
-        _ if 2 * matrix.rows < u64::from(problem.card.multiprocessors) => {
-            &[(1, 256, 8), (1, 384, 8), (1, 512, 8), (1, 320, 16), (1, 512, BACKWARD)]
+    let are_few = 2 * matrix.rows < u64::from(problem.card.multiprocessors);
+    let teams: &[Team] = match (per > 4, is_of_few_waves(problem, matrix)) {
+        _ if are_few => &[(1, 256, 8), (1, 384, 8), (1, 512, 8), (1, 320, BACKWARD), (1, 512, BACKWARD)],
+        (true, true) => &[(1, 128, BACKWARD), (1, 256, BACKWARD), (1, 320, BACKWARD), (1, 512, BACKWARD)],
+        (true, false) => {
+            &[(1, 128, BACKWARD), (1, 192, BACKWARD), (1, 256, BACKWARD), (1, 128, 40), (1, 512, BACKWARD)]
         }
-        true if is_of_few_waves(problem, matrix) => {
-            &[(1, 128, BACKWARD), (1, 256, BACKWARD), (1, 320, BACKWARD), (1, 512, BACKWARD)]
-        }
-        true => &[(1, 128, BACKWARD), (1, 192, BACKWARD), (1, 256, BACKWARD), (1, 128, 40), (1, 512, BACKWARD)],
-        false if is_of_few_waves(problem, matrix) => &[(1, 128, BACKWARD), (1, 256, BACKWARD), (1, 512, BACKWARD)],
-        false => &[(1, 128, BACKWARD), (1, 256, BACKWARD), (1, 128, 40), (1, 512, BACKWARD)],
+        (false, true) => &[(1, 128, BACKWARD), (1, 256, BACKWARD), (1, 512, BACKWARD)],
+        (false, false) => &[(1, 128, BACKWARD), (1, 256, BACKWARD), (1, 128, 40), (1, 512, BACKWARD)],
     };
     let clusters = [(2, 512, BACKWARD), (4, 512, BACKWARD), (8, 512, BACKWARD)];
     let is_narrow = per > 4;

@@ -61,8 +61,8 @@ fn read_twice(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
     let is_short = is_of_few_waves(problem, matrix);
     let (block, loads) = match (is_narrow, problem.op) {
         _ if !has_a_row_each(problem, matrix) => return None,
-        (true, Op::LogSoftmaxBackward) if (14_337..=32_768).contains(&cols) => (1024, 2),
-        (true, Op::SoftmaxBackward | Op::LogSoftmaxBackward) if (8193..=16_384).contains(&cols) => {
+        (true, Op::LogSoftmaxBackward) if (12_289..=32_768).contains(&cols) => (1024, 2),
+        (true, Op::SoftmaxBackward | Op::LogSoftmaxBackward) if (8193..=14_336).contains(&cols) => {
             (512, if is_short { 1 } else { 2 })
         }
         (false, Op::Softmax | Op::LogSoftmax) if is_short && (7681..=8192).contains(&cols) => (512, 4),
@@ -86,6 +86,9 @@ pub fn resident_threads(elements: u64) -> u32 {
 fn turns(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [(Team, u32)]) {
     let is_short = matrix.rows < 2 * u64::from(problem.card.multiprocessors);
     match (problem.per_vector() > 4, problem.op) {
+        (true, Op::Softmax | Op::LogSoftmax) if is_short => {
+            (16_384, &[((2, 512, 32), 2), ((8, 256, 32), 2), ((16, 256, 32), 2), ((16, 256, 64), 2)])
+        }
         (true, Op::Softmax | Op::LogSoftmax) => {
             (16_384, &[((2, 512, 32), 2), ((8, 128, 64), 2), ((8, 256, 64), 2), ((16, 256, 64), 2)])
         }
@@ -178,7 +181,7 @@ const FEW: &[Team] = &[
 /// Those for two matrices, of two bytes and of floats.
 const FEW_OF_TWO: &[Team] =
     &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 384, 8), (1, 320, 16), (1, 384, 16), (1, 448, 16), (1, 512, 16)];
-const FEW_OF_TWO_WIDE: &[Team] = &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 384, 8), (1, 512, 8)];
+const FEW_OF_TWO_WIDE: &[Team] = &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 384, 8), (1, 512, 8), (1, 1024, 8)];
 
 /// Blocks that hold a row of many.
 fn many(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
@@ -196,6 +199,7 @@ fn many(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
         (true, 1) if problem.op.is_per_element() => {
             &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 384, 32), (1, 512, 32), (1, 1024, 32)]
         }
+        (true, 1) if is_of_few_waves(problem, matrix) => &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 512, 32)],
         (true, 1) => &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 384, 32), (1, 512, 32)],
         (true, _) => &[(1, 64, 16), (1, 128, 16), (1, 192, 16), (1, 256, 16), (1, 320, 16), (1, 384, 16), (1, 512, 32)],
     }
@@ -219,6 +223,10 @@ fn blocks(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
         (false, _) => many(problem, matrix),
         (true, 1) => FEW,
         (true, _) if is_narrow => FEW_OF_TWO,
+        // Where there are multiprocessors enough, or a row is long, a cluster.
+        (true, _) if 6 * matrix.rows <= u64::from(problem.card.multiprocessors) || matrix.cols > 7168 => {
+            &FEW_OF_TWO_WIDE[..5]
+        }
         (true, _) => FEW_OF_TWO_WIDE,
     };
     let all = of_block.iter().chain(of_cluster);
