@@ -8,8 +8,9 @@ of torch, or backward the one that autograd calls. Liger, QuACK: their kernels, 
 torch.compile in its mode max-autotune-no-cudagraphs, for each shape anew.
 
 Cells are shared out to several processes, because compiling takes longer than measuring. One of them has the GPU at a time: it
-holds a lock while it replays, judges, or tries the variants of a compiled kernel. In the order of the chapter's contest.json: its
-shapes, then those of language models, then those drawn at random. After SECONDS no cell is begun. Each is written as it is
+holds a lock while it replays, judges, or tries the variants of a compiled kernel, that of the file LOCK if one is named. In the order
+of the chapter's contest.json: its shapes, then those of language models, then those drawn at random, and all of these again for the
+types that it has last. After SECONDS no cell is begun. Each is written as it is
 found, and a second run goes on where the first one stopped: what OUT.json holds is not timed again.
 """
 

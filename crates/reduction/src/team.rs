@@ -339,6 +339,20 @@ pub const HOLDING_BLOCKS: [HoldingBlock; 4] = [(64, 2), (256, 2), (256, 4), (512
 /// Blocks, threads of each, and how many elements of a row each thread may hold.
 pub type Team = (u64, u64, u64);
 
+/// Blocks that hold a row of few, in the order in which they are tried: if nothing comes after it to hide the trip to memory, a row has
+/// as many threads as it has work for, few vectors each.
+pub const FEW: &[Team] = &[
+    (1, 64, 8),
+    (1, 128, 8),
+    (1, 256, 8),
+    (1, 384, 8),
+    (1, 512, 8),
+    (1, 640, 8),
+    (1, 768, 8),
+    (1, 896, 8),
+    (1, 1024, 8),
+];
+
 /// The first of these teams that holds a row.
 pub fn first_to_hold(problem: &Problem<'_>, matrix: Matrix, teams: impl IntoIterator<Item = Team>) -> Option<Shape> {
     let per = problem.per_vector();
@@ -352,9 +366,8 @@ pub fn first_to_hold(problem: &Problem<'_>, matrix: Matrix, teams: impl IntoIter
     })
 }
 
-/// The first of these clusters that holds a row, with how many elements a thread may hold and the stages, if each has several rows to
-/// take; none for rows of at most `shortest` elements, or of fewer than `rows` for each cluster. `resident`: threads of a multiprocessor, where each holds so many
-/// elements.
+/// The first of these clusters that holds a row, with how many elements a thread may hold and the stages, if each has `rows` to take;
+/// none for rows of at most `shortest` elements. `resident`: threads of a multiprocessor, where each holds so many elements.
 pub fn first_to_take_turns(
     problem: &Problem<'_>,
     matrix: Matrix,

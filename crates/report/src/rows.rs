@@ -338,10 +338,10 @@ fn summary(table: &ContestTable, record: &Measurement, points: &[Point<'_>]) -> 
     sheet.markdown() + &who_was_timed(table, points) + &wrong("Wrong, and left out", cases.map(thing))
 }
 
-/// From so much of ours on, the time of the fastest other counts as no shorter: what two runs differ by.
+/// From so much of ours on, the time of the fastest other counts as no shorter.
 const AS_FAST: f64 = 0.98;
 
-/// The operators and types of which another library is faster at some shape, the weakest first.
+/// The operators and types of which another library is faster than that at some shape, the weakest first.
 fn short(table: &ContestTable, points: &[Point<'_>]) -> String {
     let names = names_of_others(table);
     let mut found: Vec<(f64, Vec<String>)> = Vec::new();
@@ -368,7 +368,11 @@ fn short(table: &ContestTable, points: &[Point<'_>]) -> String {
     let head = ["operator", "type", "shapes below", "weakest", "ours, µs", "fastest other, µs", "fastest other / ours"];
     let mut sheet = Sheet::new(2, head);
     found.into_iter().for_each(|(_, cells)| sheet.row(cells));
-    if sheet.is_empty() { "*None.*\n".to_owned() } else { sheet.markdown() }
+    let below = format!("less than {} of our time", per_cent(AS_FAST));
+    if sheet.is_empty() {
+        return format!("Nowhere does the fastest other take {below}.\n");
+    }
+    format!("Shapes below: those where the fastest other takes {below}.\n\n{}", sheet.markdown())
 }
 
 /// The same for each operator and type.

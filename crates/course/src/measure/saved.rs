@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use device::{Arg, Buffer, Call, Device, Module};
 use lab::element::Element;
 use lab::runner::{self, Arrays};
-use lab::{Matrix, Plan, Planned};
+use lab::{Matrix, Planned};
 use reduction::{CrossEntropy, LossReduction, Role};
 
 use super::matrices::set_operand;
@@ -40,13 +40,7 @@ impl<'m> Saved<'m> {
             let mut loss = loss.with_reduction(LossReduction::None).with_logsumexp();
             (loss.label_bits, loss.one_gradient) = (anew.targets.label_bits(), anew.targets.has_one_gradient());
             let reduction = loss.reduction(device.card()).context("saved logarithms")?;
-            let mut plan: Plan = reduction.plan().clone();
-            for arg in plan.passes.iter_mut().flat_map(|pass| &mut pass.args) {
-                if *arg == lab::Arg::Operand(Role::Gradients) {
-                    *arg = lab::Arg::Gradients;
-                }
-            }
-            Ok(Planned { plan, layout: anew.layout, targets: anew.targets, written: "" })
+            Ok(Planned { plan: reduction.plan().clone(), layout: anew.layout, targets: anew.targets, written: "" })
         };
         let forward = planned(CrossEntropy::forward(T::TYPE, matrix))?;
         let plan = planned(CrossEntropy::backward(T::TYPE, matrix))?;

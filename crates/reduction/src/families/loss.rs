@@ -256,7 +256,7 @@ impl CrossEntropy {
             Arg::U64(pitch),
             Arg::Labels,
             Arg::U32(self.label_bits),
-            Arg::optional(Role::Gradients, self.is_backward),
+            if self.is_backward { Arg::Gradients } else { none },
             Arg::U32(u32::from(!self.one_gradient)),
             Arg::U64(self.ignore_index as u64),
             Arg::U32(self.smoothing.to_bits()),

@@ -4,7 +4,7 @@ use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan, Problem};
 use crate::team::{
-    Endings, HOLDING_BLOCKS, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns,
+    Endings, FEW, HOLDING_BLOCKS, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns,
     held_by_block, is_few, is_of_few_waves, lanes_of_elements, parts, stream,
 };
 
@@ -77,6 +77,7 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
         .or_else(|| in_turns(turns_of_few_waves(problem, matrix), ROWS_OF_CLUSTER / 2))
         .or_else(|| in_turns(turns(problem), ROWS_OF_CLUSTER))
         .or_else(|| first_to_hold(problem, matrix, teams_of_few_waves(problem, matrix, is_few).iter().copied()))
+        .or_else(|| first_to_hold(problem, matrix, FEW.iter().copied().filter(|_| is_few)))
         .or_else(|| first_to_hold(problem, matrix, teams(problem, is_few).iter().copied()))
         .unwrap_or_else(|| unheld(problem, matrix))
 }
@@ -151,29 +152,14 @@ fn teams_of_few_waves(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> &'
     }
 }
 
-/// Those of few rows: if nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
-const FEW: &[Team] = &[
-    (1, 64, 8),
-    (1, 128, 8),
-    (1, 256, 8),
-    (1, 384, 8),
-    (1, 512, 8),
-    (1, 640, 8),
-    (1, 768, 8),
-    (1, 896, 8),
-    (1, 1024, 8),
-    (8, 256, 16),
-    (16, 512, 8),
-    (8, 512, 16),
-    (8, 512, 32),
-    (8, 1024, 32),
-];
+/// Clusters that hold a row of few which no block does.
+const CLUSTERS_OF_FEW: &[Team] = &[(8, 256, 16), (16, 512, 8), (8, 512, 16), (8, 512, 32), (8, 1024, 32)];
 
 /// Blocks and clusters that may hold a row, by what was measured on an H200 and H100s, the first that does first. The more blocks a cluster has,
 /// the longer they wait for each other; the more elements a thread has, the fewer blocks are at home to hide it.
 fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
     match (problem.per_vector() > 4, problem.op) {
-        _ if is_few => FEW,
+        _ if is_few => CLUSTERS_OF_FEW,
         (true, Op::LayerNorm) => &[
             (1, 64, 32),
             (1, 128, 40),

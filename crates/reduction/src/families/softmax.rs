@@ -4,7 +4,7 @@ use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::{Arg, Plan, Problem};
 use crate::team::{
-    Endings, HOLDING_BLOCKS, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns,
+    Endings, FEW, HOLDING_BLOCKS, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns,
     held_by_block, is_few, is_of_few_waves, lanes_of_elements, parts, stream, threads,
 };
 
@@ -166,19 +166,7 @@ fn one_result(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
     Shape::Stream { block: block as u32, loads }
 }
 
-/// Blocks that hold a row of few, in the order in which they are tried: no more threads than the row has work for.
-const FEW: &[Team] = &[
-    (1, 64, 8),
-    (1, 128, 8),
-    (1, 256, 8),
-    (1, 384, 8),
-    (1, 512, 8),
-    (1, 640, 8),
-    (1, 768, 8),
-    (1, 896, 8),
-    (1, 1024, 8),
-];
-/// Those for two matrices, of two bytes and of floats.
+/// Blocks that hold a row of few in two matrices, of two bytes and of floats.
 const FEW_OF_TWO: &[Team] =
     &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 384, 8), (1, 320, 16), (1, 384, 16), (1, 448, 16), (1, 512, 16)];
 const FEW_OF_TWO_WIDE: &[Team] = &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 384, 8), (1, 512, 8), (1, 1024, 8)];

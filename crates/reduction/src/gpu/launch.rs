@@ -99,6 +99,7 @@ pub unsafe fn launch_kernel(
 
 /// Most blocks of a cluster that every card with clusters takes.
 const PORTABLE_CLUSTER: u32 = 8;
+
 /// Allows a function what launches of this geometry need beyond what every kernel has: more shared memory, larger clusters.
 ///
 /// # Safety
