@@ -283,36 +283,37 @@ template <class Op, unsigned int W> struct Row {
         ::store<W>(out + begin(at), x, left(at), aligned);
     }
 };
-// What the row's label is, and the gradient of its loss.
+// What belongs to a row beside its elements: its label, the gradient of its
+// loss, and of an operation with one result the element at the label. It is
+// asked for before the row is: what waits for the row waits for both.
+struct Beside {
+    unsigned int label;
+    float gradient, at_label;
+};
 template <class Op>
-__device__ unsigned int label_of(const Task<Op>& task,
-                                 unsigned long long row) {
-    if (!Op::HAS_LABEL || row >= task.rows) return NO_LABEL;
+__device__ Beside beside(const Task<Op>& task, unsigned long long row) {
+    Beside all = {NO_LABEL, 0, __int_as_float(0x7fffffff)};
+    if (!Op::HAS_LABEL || row >= task.rows) return all;
     auto label = task.label_bits == 64
                      ? static_cast<const long long*>(task.labels)[row]
                      : static_cast<const int*>(task.labels)[row];
-    return label >= 0 && label < task.cols ? label : NO_LABEL;
+    if (Op::EACH) all.gradient = task.gradients[row * task.one_a_row];
+    if (label >= 0 && label < task.cols) {
+        all.label = label;
+        if (!Op::EACH)
+            all.at_label = widen(task.in[row * task.pitch + label]);
+    }
+    return all;
 }
-template <class Op>
-__device__ Known known(const Task<Op>& task, unsigned long long row, Pair all,
-                       float share) {
-    bool has_gradient = Op::HAS_LABEL && Op::EACH && row < task.rows;
-    return {all.max,
-            all.sum,
-            share,
-            logarithm(all.sum),
-            has_gradient ? task.gradients[row * task.one_a_row] : 0,
-            label_of(task, row)};
+__device__ Known known(Pair all, float share, Beside row) {
+    return {all.max, all.sum, share, logarithm(all.sum), row.gradient,
+            row.label};
 }
 // The row's one result. A label that is none has no loss: not a number.
 template <class Op>
 __device__ void write_value(const Task<Op>& task, unsigned long long row,
-                            Pair all) {
-    Known of_row = known(task, row, all, 0);
-    float at_label = __int_as_float(0x7fffffff);
-    if (of_row.label != NO_LABEL)
-        at_label = widen(task.in[row * task.pitch + of_row.label]);
-    narrow(Op::value(of_row, at_label), task.out[row]);
+                            Pair all, Beside beside) {
+    narrow(Op::value(known(all, 0, beside), beside.at_label), task.out[row]);
 }
 // ANCHOR_END: row
 
@@ -343,11 +344,12 @@ __device__ void three_passes(Task<Op> task) {
     __syncthreads();
     sum = group_sum<WARPS>(sums[lane % WARPS]);
 
+    Beside of_label = beside(task, row);
     if (!Op::EACH) {
-        if (threadIdx.x == 0) write_value(task, row, {max, sum});
+        if (threadIdx.x == 0) write_value(task, row, {max, sum}, of_label);
         return;
     }
-    Known of_row = known(task, row, {max, sum}, __frcp_rn(sum));
+    Known of_row = known({max, sum}, __frcp_rn(sum), of_label);
     for (unsigned int c = threadIdx.x; c < task.cols; c += BLOCK) {
         float x = widen(in[c]);
         narrow(Op::each(x, 0, exponential(x - base_of(max)), c, of_row),
@@ -445,11 +447,12 @@ __device__ void two_passes(Task<Op> task) {
     __shared__ Pair buffer[BLOCK / WARP];
     Row<Op, PER_VECTOR<typename Op::In>> row(task, blockIdx.x, 0, task.cols,
                                              BLOCK);
+    Beside of_row = beside(task, blockIdx.x);
     Pair all = pair_of<Op, BLOCK, LOADS>(row, buffer);
     if (Op::EACH)
         write_all<Op, BLOCK, LOADS>(
-            row, known(task, blockIdx.x, all, __frcp_rn(all.sum)));
-    else if (threadIdx.x == 0) write_value(task, blockIdx.x, all);
+            row, known(all, __frcp_rn(all.sum), of_row));
+    else if (threadIdx.x == 0) write_value(task, blockIdx.x, all, of_row);
 }
 // ANCHOR_END: two
 
@@ -557,7 +560,11 @@ __device__ void groups(Task<Op> task) {
     auto row = [&](unsigned int r) {
         return Row<Op, W>(task, first + r * GROUPS, 0, task.cols, LANES);
     };
-    for (unsigned int r = 0; r < ROWS; r++) held[r].load(row(r), lane, LANES);
+    Beside of_row[ROWS];
+    for (unsigned int r = 0; r < ROWS; r++) {
+        held[r].load(row(r), lane, LANES);
+        of_row[r] = beside(task, first + r * GROUPS);
+    }
     for (unsigned int r = 0; r < ROWS; r++) {
         float e[V][W], of_first;
         unsigned long long at = first + r * GROUPS;
@@ -566,8 +573,9 @@ __device__ void groups(Task<Op> task) {
                              : held[r].template sum<LANES>();
         if (Op::EACH)
             held[r].write(row(r), lane, LANES, e, of_first,
-                          known(task, at, all, __frcp_rn(all.sum)));
-        else if (lane == 0 && at < task.rows) write_value(task, at, all);
+                          known(all, __frcp_rn(all.sum), of_row[r]));
+        else if (lane == 0 && at < task.rows)
+            write_value(task, at, all, of_row[r]);
     }
 }
 // ANCHOR_END: groups
@@ -588,6 +596,7 @@ __device__ void block(Task<Op> task) {
     Held<Op, V, W> held;
     float e[V][W], of_first;
     held.load(row, first, STEP);
+    Beside of_row = beside(task, at);
 #if __CUDA_ARCH__ >= 900
     auto blocks = cooperative_groups::this_cluster();
     // No block writes into one that has not begun.
@@ -610,14 +619,14 @@ __device__ void block(Task<Op> task) {
     }
 #endif
     if (!Op::EACH) {
-        if (first == 0) write_value(task, at, all);
+        if (first == 0) write_value(task, at, all, of_row);
         return;
     }
     float share =
         Op::PAIRS
             ? __fdiv_rn(exponential(of_warp.max - base_of(all.max)), all.sum)
             : 0;
-    held.write(row, first, STEP, e, of_first, known(task, at, all, share));
+    held.write(row, first, STEP, e, of_first, known(all, share, of_row));
 }
 // ANCHOR_END: block
 
@@ -758,7 +767,7 @@ __device__ void persistent(Task<Op> task) {
         unsigned long long at = team + turn * teams;
         mail.begin(turn);
         // Its label and gradient, if it has any.
-        Known of_row = known(task, at, {0, 1}, 0);
+        Known of_row = known({0, 1}, 0, beside(task, at));
         Held<Op, V, W> held;
         float e[V][W], of_first;
         held.begin(row(turn), first);
@@ -812,6 +821,7 @@ __device__ void whole(Task<Op> task, unsigned int count, unsigned int length,
     unsigned int block =
         Op::EACH ? gridDim.x - 1 - blockIdx.x : blockIdx.x * count;
     unsigned int row = block / count;
+    Beside of_row = beside(task, row);
     Pair mine = {-infinite(), 0};
     for (unsigned int k = threadIdx.x; k < count; k += BLOCK) {
         Pair other = pairs[row * count + k];
@@ -821,8 +831,8 @@ __device__ void whole(Task<Op> task, unsigned int count, unsigned int length,
     if (Op::EACH)
         write_all<Op, BLOCK, LOADS>(
             part_of(task, count, length, block),
-            known(task, row, all, __frcp_rn(all.sum)));
-    else if (threadIdx.x == 0) write_value(task, row, all);
+            known(all, __frcp_rn(all.sum), of_row));
+    else if (threadIdx.x == 0) write_value(task, row, all, of_row);
 }
 // ANCHOR_END: parts
 
@@ -1178,9 +1188,11 @@ __device__ void loss_saved(Task<Op> task, Losses losses, unsigned int part) {
     Row<Op, W> row(task, number, from, min(part, task.cols - from), 256);
     Held<Op, V, W> held;
     held.load(row, threadIdx.x, 256);
-    Pair all = saved_pair(losses, number);
-    Known known = gradient_of(task, losses, number, {}, all);
+    // Asked for together, and none of them is looked at before the others.
+    float saved = losses.logsumexp[number];
     Target target = target_of(task, losses, number, threadIdx.x == 0);
+    Pair all = {saved + (saved - saved), 1};
+    Known known = gradient_of(task, losses, number, {}, all);
     if (target.label == NO_LABEL)
         return fill(row, target.instead, threadIdx.x, 256);
     known.label = target.label - from;

@@ -40,7 +40,9 @@ template <typename T> struct Task {
 // of the sum of two inputs, which is a result too.
 template <typename T, bool CENTRED_, bool ADDED_, bool BACK_> struct Norm {
     using Element = T;
-    static constexpr bool CENTRED = CENTRED_, ADDED = ADDED_, BACK = BACK_;
+    using Base = Norm;
+    static constexpr bool CENTRED = CENTRED_, ADDED = ADDED_, BACK = BACK_,
+                          MAY_BE_PLAIN = false, PLAIN = false;
 };
 template <typename T> using LayerNorm = Norm<T, true, false, false>;
 template <typename T> using RmsNorm = Norm<T, false, false, false>;
@@ -48,6 +50,22 @@ template <typename T> using AddLayerNorm = Norm<T, true, true, false>;
 template <typename T> using AddRmsNorm = Norm<T, false, true, false>;
 template <typename T> using LayerNormBackward = Norm<T, true, false, true>;
 template <typename T> using RmsNormBackward = Norm<T, false, false, true>;
+
+// Rows are plain if they are whole vectors that begin at multiples of 16
+// bytes: of a piece nothing has to be asked but whether it is there. A kernel
+// for rows that may be plain looks at where they begin.
+template <class Op> struct MayBePlain : Op {
+    static constexpr bool MAY_BE_PLAIN = true;
+};
+template <class Op> struct Plain : Op { static constexpr bool PLAIN = true; };
+template <typename T> using PlainLayerNorm = MayBePlain<LayerNorm<T>>;
+template <typename T> using PlainRmsNorm = MayBePlain<RmsNorm<T>>;
+template <typename T> using PlainAddLayerNorm = MayBePlain<AddLayerNorm<T>>;
+template <typename T> using PlainAddRmsNorm = MayBePlain<AddRmsNorm<T>>;
+template <typename T>
+using PlainLayerNormBackward = MayBePlain<LayerNormBackward<T>>;
+template <typename T>
+using PlainRmsNormBackward = MayBePlain<RmsNormBackward<T>>;
 
 // What is known of a row when its results are written. Backward: the means of
 // g and of g times the normalised element, where g is the gradient times the
@@ -103,6 +121,11 @@ template <class Op> __device__ Moments merge(Moments a, Moments b) {
 __device__ float over(float x, float count) {
     return __fmul_rn(x, __frcp_rn(count));
 }
+// An object that the block's threads share, one for all kinds of rows.
+template <class Object> __device__ Object& shared() {
+    __shared__ Object object;
+    return object;
+}
 template <unsigned int LANES> __device__ float group_sum(float x) {
     for (unsigned int offset = LANES / 2; offset > 0; offset /= 2)
         x += __shfl_xor_sync(FULL, x, offset);
@@ -156,54 +179,138 @@ template <class Op> __device__ Known known(Moments all, unsigned int cols) {
 // ANCHOR_END: moments
 
 // ANCHOR: row
-// A row, or a part of it, as its readers see it: pieces of W elements. What
-// does not begin at a multiple of 16 bytes is read and written by elements.
-template <class Op, unsigned int W> struct Row {
+// Pieces of W elements for some columns. The first piece may begin `lead`
+// elements before them.
+template <unsigned int W> struct Pieces {
+    unsigned int cols, lead;
+    __device__ unsigned int pieces() const {
+        return (lead + cols + W - 1) / W;
+    }
+    // Elements from piece number `at` on, and those of it that are no
+    // columns.
+    __device__ unsigned int left(unsigned int at) const {
+        return max(at * W, lead + cols) - at * W;
+    }
+    __device__ unsigned int before(unsigned int at) const {
+        return at == 0 ? lead : 0;
+    }
+    __device__ bool is_whole(unsigned int at) const {
+        unsigned int begins = cols >= W ? cols - W + 1 : 0; // of whole pieces
+        return at * W - lead < begins;
+    }
+    // Columns in `many` elements from there on.
+    __device__ unsigned int count(unsigned int at, unsigned int many) const {
+        return min(left(at), many) - min(before(at), left(at));
+    }
+    // The same for pieces that are not whole. A compiler that knew it would
+    // look at their elements one by one before it asks whether they are.
+    __device__ Pieces rest() const {
+        Pieces same = {cols, lead};
+#ifdef WANTED_ALONE
+        if (W > 1) asm volatile("" : "+r"(same.cols), "+r"(same.lead));
+#endif
+        return same;
+    }
+};
+// A whole piece of halves wherever it begins, from the words that it lies in.
+template <typename T>
+__device__ void load_across(Piece<8>& piece, const T* from) {
+    unsigned long long address = reinterpret_cast<unsigned long long>(from);
+    unsigned int past = address % sizeof(unsigned int);
+    auto words = reinterpret_cast<const unsigned int*>(address - past);
+    for (unsigned int k = 0; k < 4; k++)
+        piece.words[k] = __funnelshift_r(__ldg(words + k),
+                                         __ldg(words + k + 1), past * 8);
+}
+// A row, or a part of it, as its readers see it: pieces that begin at
+// multiples of 16 bytes, the first of them at the last multiple that is not
+// behind the row's begin. Weights are shifted to match. Matrices that do not
+// begin alike are read and written by elements.
+template <class Op, unsigned int W> struct Row : Pieces<W> {
     using T = typename Op::Element;
-    const T *in, *other, *weights, *biases;
+    using Pieces<W>::cols;
+    using Pieces<W>::lead;
+    using Pieces<W>::left;
+    static constexpr bool PLAIN = Op::PLAIN && W > 1;
+    const T *in, *other, *weights, *biases; // from the first piece on
     T *out, *sums;
-    unsigned int cols;
-    bool aligned, has_aligned_weights;
+    bool aligned, has_aligned_sums, has_aligned_weights;
+    // `most`: how many pieces there is room for.
     __device__ Row(const Task<T>& task, unsigned long long row,
-                   unsigned int from, unsigned int count) {
+                   unsigned int from, unsigned int count,
+                   unsigned int most = 0xffffffff) {
         unsigned long long at = row * task.pitch + from;
         in = task.in + at, other = task.other + at, out = task.out + at;
         sums = out + task.rows * task.pitch;
-        weights = task.weights + from, biases = task.biases + from;
         cols = row < task.rows ? count : 0;
-        auto is_aligned = [](const void* address) {
-            return reinterpret_cast<unsigned long long>(address) %
-                       sizeof(uint4) ==
-                   0;
+        auto past = [](const void* address) {
+            return static_cast<unsigned int>(
+                       reinterpret_cast<unsigned long long>(address)) %
+                   sizeof(uint4);
         };
-        aligned = is_aligned(in) && is_aligned(out) &&
-                  (!(Op::ADDED || Op::BACK) || is_aligned(other)) &&
-                  (!Op::ADDED || is_aligned(sums));
+        if (PLAIN) {
+            weights = task.weights + from, biases = task.biases + from;
+            lead = 0;
+            aligned = has_aligned_sums = has_aligned_weights = true;
+            return;
+        }
+        aligned =
+            W > 1 && past(out) == past(in) &&
+            (!(Op::ADDED || Op::BACK) || past(other) == past(in));
+        lead = aligned ? past(in) / sizeof(T) : 0;
+        if (lead > 0 && (lead + count - 1) / W >= most)
+            aligned = false, lead = 0;
+        has_aligned_sums = aligned && past(sums) == past(in);
+        in -= lead, other -= lead, out -= lead, sums -= lead;
+        weights = task.weights + from - lead;
+        biases = task.biases + from - lead;
         has_aligned_weights =
-            is_aligned(weights) && (!Op::CENTRED || is_aligned(biases));
+            past(weights) == 0 && (!Op::CENTRED || past(biases) == 0);
     }
-    __device__ unsigned int left(unsigned int at) const {
-        return max(at * W, cols) - at * W;
-    } // from piece number `at` on
-    __device__ unsigned int pieces() const { return (cols + W - 1) / W; }
+    // A piece of one of the row's arrays.
+    template <bool KEPT = false>
+    __device__ void get(Piece<W>& piece, const T* from, unsigned int at,
+                        bool are_aligned) const {
+        if (W > 1 && are_aligned && this->is_whole(at))
+            return ::load<W, KEPT>(piece, from + at * W, W, true);
+        piece = {};
+        if (PLAIN) return;
+        Pieces<W> rest = this->rest();
+        ::load<W, KEPT>(piece, from + at * W, rest.left(at), false, 0,
+                        rest.before(at));
+    }
+    __device__ void put(T* to, const float (&x)[W], unsigned int at,
+                        bool are_aligned) const {
+        if (W > 1 && are_aligned && this->is_whole(at))
+            return ::store<W>(to + at * W, x, W, true);
+        if (PLAIN) return;
+        Pieces<W> rest = this->rest();
+        ::store<W>(to + at * W, x, rest.left(at), false, rest.before(at));
+    }
     // The elements, and what is added to them or the gradients.
     __device__ void load(Piece<W>& x, Piece<W>& y, unsigned int at) const {
-        ::load(x, in + at * W, left(at), aligned);
-        if (Op::ADDED || Op::BACK)
-            ::load(y, other + at * W, left(at), aligned);
+        get(x, in, at, aligned);
+        if (Op::ADDED || Op::BACK) get(y, other, at, aligned);
     }
     // In a second pass: a sum of both inputs is read as it was written.
     __device__ void load_again(Piece<W>& x, unsigned int at) const {
-        ::load(x, (Op::ADDED ? sums : in) + at * W, left(at), aligned);
+        get(x, Op::ADDED ? sums : in, at,
+            Op::ADDED ? has_aligned_sums : aligned);
+    }
+    __device__ void load_columns(Piece<W>& piece, const T* columns,
+                                 unsigned int at) const {
+        if constexpr (W == 8) {
+            // No word begins before the columns or ends after them.
+            if (!has_aligned_weights && at > 0 && left(at) >= W + 2)
+                return load_across(piece, columns + at * W);
+        }
+        get<true>(piece, columns, at, has_aligned_weights);
     }
     __device__ void load_weights(Piece<W>& weight, unsigned int at) const {
-        ::load<W, true>(weight, weights + at * W, left(at),
-                        has_aligned_weights);
+        load_columns(weight, weights, at);
     }
     __device__ void load_biases(Piece<W>& bias, unsigned int at) const {
-        if (Op::CENTRED)
-            ::load<W, true>(bias, biases + at * W, left(at),
-                            has_aligned_weights);
+        if (Op::CENTRED) load_columns(bias, biases, at);
     }
     // What was loaded; a sum of both inputs as it is rounded when it is
     // written.
@@ -217,16 +324,29 @@ template <class Op, unsigned int W> struct Row {
             x[w] = ::widen(rounded);
         }
     }
+    // How far the elements of a piece are from the mean; those that are
+    // missing are not.
+    __device__ void apart_of(const float (&x)[W], unsigned int at, float mean,
+                             float (&apart)[W]) const {
+        bool is_whole = this->is_whole(at);
+        if (PLAIN && !is_whole) mean = 0; // of a piece that is not there
+        for (unsigned int w = 0; w < W; w++)
+            apart[w] = Op::CENTRED ? __fadd_rn(x[w], -mean) : x[w];
+        if (!Op::CENTRED || PLAIN || is_whole) return;
+        Pieces<W> rest = this->rest();
+        for (unsigned int w = 0; w < W; w++)
+            if (w < rest.before(at) || w >= rest.left(at)) apart[w] = 0;
+    }
     __device__ void weights_of(float (&weight)[W], unsigned int at) const {
         Piece<W> piece;
         load_weights(piece, at);
         ::widen(T(), piece, weight);
     }
     __device__ void store(const float (&x)[W], unsigned int at) const {
-        ::store<W>(out + at * W, x, left(at), aligned);
+        put(out, x, at, aligned);
     }
     __device__ void store_sums(const float (&x)[W], unsigned int at) const {
-        if (Op::ADDED) ::store<W>(sums + at * W, x, left(at), aligned);
+        if (Op::ADDED) put(sums, x, at, has_aligned_sums);
     }
     // The results of a piece.
     template <bool SUMS = true>
@@ -249,6 +369,21 @@ template <class Op, unsigned int W> struct Row {
         write<SUMS>(x, weight, bias, at, of_row);
     }
 };
+// Whether rows are plain.
+template <class Op>
+__device__ bool is_plain(const Task<typename Op::Element>& task) {
+    using T = typename Op::Element;
+    auto are_vectors = [](const void* address) {
+        return reinterpret_cast<unsigned long long>(address) %
+                   sizeof(uint4) ==
+               0;
+    };
+    return task.cols % PER_VECTOR<T> == 0 &&
+           task.pitch % PER_VECTOR<T> == 0 && are_vectors(task.in) &&
+           are_vectors(task.out) && are_vectors(task.weights) &&
+           (!(Op::ADDED || Op::BACK) || are_vectors(task.other)) &&
+           (!Op::CENTRED || Op::BACK || are_vectors(task.biases));
+}
 // ANCHOR_END: row
 
 // ANCHOR: three
@@ -295,28 +430,38 @@ __device__ void three_passes(Task<typename Op::Element> task) {
 // ANCHOR_END: three
 
 // ANCHOR: stream
-// The moments of `left` elements of a thread around a mean of their own, g
-// beside them.
-template <class Op, unsigned int N, unsigned int W>
-__device__ Moments moments_of(const float (&x)[N], const float (&g)[N],
-                              const unsigned int (&left)[N / W]) {
-    float count = 0, sums[4] = {};
-    for (unsigned int k = 0; k < N / W; k++)
-        count += static_cast<float>(min(left[k], W));
-    Moments mine = {count, 0, 0, 0, 0};
+// The moments of the LOADS pieces of a thread from `at` on, STEP after STEP,
+// around a mean of their own, g beside them.
+template <class Op, unsigned int STEP, unsigned int LOADS, unsigned int W>
+__device__ Moments moments_of(const float (&x)[LOADS][W],
+                              const float (&g)[LOADS][W],
+                              const Row<Op, W>& row, unsigned int at) {
+    unsigned int count = 0;
+#pragma unroll
+    for (unsigned int k = 0; k < LOADS; k++)
+        count += row.count(at + k * STEP, W);
+    Moments mine = {static_cast<float>(count), 0, 0, 0, 0};
     if (count == 0) return mine;
     // ANCHOR: piece_moments
+    float sums[4] = {};
     if (Op::CENTRED) {
         // A missing element is 0.
-        for (unsigned int k = 0; k < N; k++) sums[k % 4] += x[k];
-        mine.mean =
-            __fdiv_rn((sums[0] + sums[1]) + (sums[2] + sums[3]), count);
+#pragma unroll
+        for (unsigned int k = 0; k < LOADS * W; k++)
+            sums[k % 4] += x[k / W][k % W];
+        mine.mean = __fdiv_rn((sums[0] + sums[1]) + (sums[2] + sums[3]),
+                              mine.count);
     }
     float squares[2] = {};
-    for (unsigned int k = 0; k < N; k++) {
-        float apart = k % W < left[k / W] ? __fadd_rn(x[k], -mine.mean) : 0;
-        squares[k % 2] = fmaf(apart, apart, squares[k % 2]);
-        if (Op::BACK) mine.g += g[k], mine.gx = fmaf(g[k], apart, mine.gx);
+#pragma unroll
+    for (unsigned int k = 0; k < LOADS; k++) {
+        float apart[W];
+        row.apart_of(x[k], at + k * STEP, mine.mean, apart);
+        for (unsigned int w = 0; w < W; w++) {
+            squares[w % 2] = fmaf(apart[w], apart[w], squares[w % 2]);
+            if (!Op::BACK) continue;
+            mine.g += g[k][w], mine.gx = fmaf(g[k][w], apart[w], mine.gx);
+        }
     }
     // ANCHOR_END: piece_moments
     mine.squares = squares[0] + squares[1];
@@ -332,11 +477,10 @@ __device__ Moments moments_in(const Row<Op, W>& row, Moments* buffer) {
          at += BLOCK * LOADS) {
         Piece<W> pieces[LOADS], others[LOADS];
         float x[LOADS][W], g[LOADS][W], weight[W];
-        unsigned int left[LOADS];
-        for (unsigned int k = 0; k < LOADS; k++) {
+#pragma unroll
+        for (unsigned int k = 0; k < LOADS; k++)
             row.load(pieces[k], others[k], at + k * BLOCK);
-            left[k] = row.left(at + k * BLOCK);
-        }
+#pragma unroll
         for (unsigned int k = 0; k < LOADS; k++) {
             row.widen(pieces[k], others[k], x[k], g[k]);
             row.store_sums(x[k], at + k * BLOCK);
@@ -344,11 +488,7 @@ __device__ Moments moments_in(const Row<Op, W>& row, Moments* buffer) {
             for (unsigned int w = 0; w < W && Op::BACK; w++)
                 g[k][w] = __fmul_rn(g[k][w], weight[w]);
         }
-        using Flat = float[LOADS * W];
-        Flat& all_x = reinterpret_cast<Flat&>(x);
-        Flat& all_g = reinterpret_cast<Flat&>(g);
-        running = merge<Op>(running,
-                            moments_of<Op, LOADS * W, W>(all_x, all_g, left));
+        running = merge<Op>(running, moments_of<Op, BLOCK>(x, g, row, at));
     }
     return block_moments<Op, BLOCK>(
         group_moments<Op, WARP>(running, group_sum<WARP>(running.count)),
@@ -365,8 +505,10 @@ __device__ void write_all(const Row<Op, W>& row, Known of_row) {
          round-- > 0;) {
         unsigned int at = round * STEP + threadIdx.x;
         Piece<W> pieces[PIECES];
+#pragma unroll
         for (unsigned int k = 0; k < PIECES; k++)
             row.load_again(pieces[k], at + k * BLOCK);
+#pragma unroll
         for (unsigned int k = 0; k < PIECES; k++) {
             float x[W];
             ::widen(typename Op::Element(), pieces[k], x);
@@ -380,7 +522,7 @@ __device__ void write_all(const Row<Op, W>& row, Known of_row) {
 // A block a row, which reads it twice: for its moments, and for the results.
 template <class Op, unsigned int BLOCK, unsigned int LOADS>
 __device__ void two_passes(Task<typename Op::Element> task) {
-    __shared__ Moments buffer[BLOCK / WARP];
+    auto& buffer = shared<Moments[BLOCK / WARP]>();
     Row<Op, PER_VECTOR<typename Op::Element>> row(task, blockIdx.x, 0,
                                                   task.cols);
     write_all<Op, BLOCK, LOADS>(
@@ -399,6 +541,7 @@ template <unsigned int V, unsigned int W> struct Weights {
     template <class Op>
     __device__ void load(const Row<Op, W>& row, unsigned int at,
                          unsigned int step) {
+#pragma unroll
         for (unsigned int k = 0; k < V && EARLY; k++) {
             row.load_weights(weights[k], at + k * step),
                 row.load_biases(biases[k], at + k * step);
@@ -412,10 +555,12 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
     float x[V][W], y[V][W];
     __device__ void load(const Row<Op, W>& row, unsigned int at,
                          unsigned int step) {
+#pragma unroll
         for (unsigned int k = 0; k < V; k++)
             row.load(pieces[k], others[k], at + k * step);
     }
     __device__ void widen(const Row<Op, W>& row) {
+#pragma unroll
         for (unsigned int k = 0; k < V; k++)
             row.widen(pieces[k], others[k], x[k], y[k]);
     }
@@ -424,8 +569,9 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
     __device__ unsigned int count(const Row<Op, W>& row, unsigned int at,
                                   unsigned int step) const {
         unsigned int first = at - threadIdx.x % LANES, all = 0;
+#pragma unroll
         for (unsigned int k = 0; k < V; k++)
-            all += min(row.left(first + k * step), LANES * W);
+            all += row.count(first + k * step, LANES * W);
         return all;
     }
     // The moments of a group of lanes: first its mean, and then all refers to
@@ -439,6 +585,7 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
                        0, 0};
         if (Op::CENTRED) {
             // ANCHOR: held_mean
+#pragma unroll
             for (unsigned int k = 0; k < V * W; k++)
                 sums[k % 4] += x[k / W][k % W];
             float mine = (sums[0] + sums[1]) + (sums[2] + sums[3]);
@@ -447,17 +594,18 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
             // ANCHOR_END: held_mean
         }
         float squares[2] = {}, of_g[2] = {}, of_gx[2] = {};
+#pragma unroll
         for (unsigned int k = 0; k < V; k++) {
-            unsigned int left = row.left(at + k * step);
-            float weight[W];
+            float weight[W], apart[W];
+            row.apart_of(x[k], at + k * step, all.mean, apart);
             if (Op::BACK)
                 ::widen(typename Op::Element(), of_weights[k], weight);
             for (unsigned int w = 0; w < W; w++) {
-                float apart = w < left ? __fadd_rn(x[k][w], -all.mean) : 0;
-                squares[w % 2] = fmaf(apart, apart, squares[w % 2]);
+                squares[w % 2] = fmaf(apart[w], apart[w], squares[w % 2]);
                 if (!Op::BACK) continue;
                 float g = __fmul_rn(y[k][w], weight[w]);
-                of_g[w % 2] += g, of_gx[w % 2] = fmaf(g, apart, of_gx[w % 2]);
+                of_g[w % 2] += g;
+                of_gx[w % 2] = fmaf(g, apart[w], of_gx[w % 2]);
             }
         }
         all.squares = group_sum<LANES>(squares[0] + squares[1]);
@@ -469,6 +617,7 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
     __device__ void write(const Row<Op, W>& row, const Weights<V, W>& early,
                           unsigned int at, unsigned int step,
                           Known of_row) const {
+#pragma unroll
         for (unsigned int k = 0; k < V; k++) {
             if (early.EARLY)
                 row.write(x[k], early.weights[k], early.biases[k],
@@ -492,11 +641,12 @@ __device__ void groups(Task<typename Op::Element> task) {
         threadIdx.x / LANES;
     Held<Op, V, W> held[ROWS];
     auto row = [&](unsigned int r) {
-        return Row<Op, W>(task, first + r * GROUPS, 0, task.cols);
+        return Row<Op, W>(task, first + r * GROUPS, 0, task.cols, LANES * V);
     };
     Weights<V, W> weights;
     for (unsigned int r = 0; r < ROWS; r++) held[r].load(row(r), lane, LANES);
-    weights.load(Row<Op, W>(task, 0, 0, task.cols), lane, LANES);
+    // The others begin alike: GROUPS is a multiple of 8.
+    weights.load(row(0), lane, LANES);
 #pragma unroll
     for (unsigned int r = 0; r < ROWS; r++) {
         held[r].widen(row(r));
@@ -552,9 +702,9 @@ template <class Op, unsigned int BLOCK, unsigned int V, unsigned int CLUSTER>
 __device__ void block(Task<typename Op::Element> task) {
     constexpr unsigned int W = PER_VECTOR<typename Op::Element>,
                            STEP = CLUSTER * BLOCK;
-    __shared__ Meeting<Op, BLOCK, CLUSTER> meeting;
+    auto& meeting = shared<Meeting<typename Op::Base, BLOCK, CLUSTER>>();
     unsigned int first = blockIdx.x % CLUSTER * BLOCK + threadIdx.x;
-    Row<Op, W> row(task, blockIdx.x / CLUSTER, 0, task.cols);
+    Row<Op, W> row(task, blockIdx.x / CLUSTER, 0, task.cols, STEP * V);
     Held<Op, V, W> held;
     Weights<V, W> weights;
     meeting.begin();
@@ -579,32 +729,32 @@ struct Stage {
     static constexpr unsigned int INPUTS = Op::ADDED || Op::BACK ? 2 : 1;
     uint4 vectors[INPUTS][V][BLOCK];
     template <typename T>
-    __device__ static void copy(uint4& to, const T* from, unsigned int left,
-                                bool aligned) {
-        if (aligned && left >= W) {
+    __device__ static void copy(uint4& to, const T* from,
+                                const Row<Op, W>& row, unsigned int at) {
+        if (row.aligned && row.is_whole(at)) {
             asm volatile(
                 "cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(
                     static_cast<unsigned int>(__cvta_generic_to_shared(&to))),
-                "l"(from)
+                "l"(from + at * W)
                 : "memory");
             return;
         }
         Piece<W> piece;
-        ::load(piece, from, left, false);
+        row.get(piece, from, at, false);
         to = {piece.words[0], piece.words[1], piece.words[2], piece.words[3]};
     }
     __device__ void load(const Row<Op, W>& row, unsigned int at,
                          unsigned int step) {
+#pragma unroll
         for (unsigned int k = 0; k < V; k++) {
-            unsigned int piece = at + k * step, left = row.left(piece);
-            copy(vectors[0][k][threadIdx.x], row.in + piece * W, left,
-                 row.aligned);
+            copy(vectors[0][k][threadIdx.x], row.in, row, at + k * step);
             if (INPUTS > 1)
-                copy(vectors[INPUTS - 1][k][threadIdx.x],
-                     row.other + piece * W, left, row.aligned);
+                copy(vectors[INPUTS - 1][k][threadIdx.x], row.other, row,
+                     at + k * step);
         }
     }
     __device__ void read(Held<Op, V, W>& held) const {
+#pragma unroll
         for (unsigned int k = 0; k < V; k++) {
             uint4 x = vectors[0][k][threadIdx.x],
                   y = vectors[INPUTS - 1][k][threadIdx.x];
@@ -703,11 +853,18 @@ template <class Op, unsigned int CLUSTER> struct Mail {
 #endif
 
 // ANCHOR: fixed
+// Whether rows so many apart begin alike, and their lanes hold the same
+// columns.
+template <typename T>
+__device__ bool begin_alike(const Task<T>& task, unsigned long long apart) {
+    return apart * task.pitch * sizeof(T) % sizeof(uint4) == 0;
+}
 // The weights and biases of a lane's columns, for all rows that come to it.
 template <class Op, unsigned int V, unsigned int W> struct Fixed {
     Piece<W> of_weights[V], of_biases[V];
     __device__ void load(const Row<Op, W>& row, unsigned int at,
                          unsigned int step) {
+#pragma unroll
         for (unsigned int k = 0; k < V; k++) {
             row.load_weights(of_weights[k], at + k * step);
             row.load_biases(of_biases[k], at + k * step);
@@ -715,6 +872,7 @@ template <class Op, unsigned int V, unsigned int W> struct Fixed {
     }
     __device__ void take(const Held<Op, V, W>& held, const Row<Op, W>& row,
                          unsigned int at, unsigned int step, Known of_row) {
+#pragma unroll
         for (unsigned int k = 0; k < V; k++)
             row.write(held.x[k], of_weights[k], of_biases[k], at + k * step,
                       of_row);
@@ -733,6 +891,7 @@ template <class Op, unsigned int V, unsigned int W> struct Columns {
     float weights[V][W] = {}, biases[V][W] = {};
     __device__ void load(const Row<Op, W>& row, unsigned int at,
                          unsigned int step) {
+#pragma unroll
         for (unsigned int k = 0; k < V; k++)
             row.load_weights(of_weights[k], at + k * step);
     }
@@ -740,6 +899,7 @@ template <class Op, unsigned int V, unsigned int W> struct Columns {
     // elements.
     __device__ void take(const Held<Op, V, W>& held, const Row<Op, W>& row,
                          unsigned int at, unsigned int step, Known of_row) {
+#pragma unroll
         for (unsigned int k = 0; k < V; k++) {
             float weight[W], out[W];
             ::widen(typename Op::Element(), of_weights[k], weight);
@@ -777,22 +937,24 @@ template <class Op> struct Sums {
     }
     template <unsigned int V, unsigned int W>
     __device__ void put(const float (&sums)[V][W], unsigned int kind,
-                        unsigned int at, unsigned int step) const {
+                        Pieces<W> columns, unsigned int at,
+                        unsigned int step) const {
         auto is_aligned = [](const void* address) {
             return reinterpret_cast<unsigned long long>(address) %
                        sizeof(uint4) ==
                    0;
         };
+#pragma unroll
         for (unsigned int k = 0; k < V; k++) {
-            unsigned int c = (at + k * step) * W,
-                         left = max(c, task.cols) - c;
+            unsigned int piece = at + k * step, left = columns.left(piece),
+                         before = columns.before(piece);
             if (is_only()) {
-                store<W>(gradients(kind) + c, sums[k], left,
-                         is_aligned(gradients(kind)));
+                T* row = gradients(kind) - columns.lead + piece * W;
+                store<W>(row, sums[k], left, is_aligned(row), before);
                 continue;
             }
-            float* row = of_team(kind) + c;
-            if (W > 1 && left >= W && is_aligned(row)) {
+            float* row = of_team(kind) - columns.lead + piece * W;
+            if (W > 1 && columns.is_whole(piece) && is_aligned(row)) {
                 for (unsigned int w = 0; w + 4 <= W; w += 4) {
                     *reinterpret_cast<float4*>(row + w) = {
                         sums[k][w], sums[k][w + 1], sums[k][w + 2],
@@ -800,16 +962,17 @@ template <class Op> struct Sums {
                 }
             } else {
                 for (unsigned int w = 0; w < W; w++) {
-                    if (w < left) row[w] = sums[k][w];
+                    if (w < left && w >= before) row[w] = sums[k][w];
                 }
             }
         }
     }
     template <unsigned int V, unsigned int W>
-    __device__ void put(const Columns<Op, V, W>& columns, unsigned int at,
-                        unsigned int step) const {
-        put(columns.weights, 0, at, step);
-        if (Op::CENTRED) put(columns.biases, 1, at, step);
+    __device__ void put(const Columns<Op, V, W>& columns, unsigned int lead,
+                        unsigned int at, unsigned int step) const {
+        Pieces<W> of_row = {task.cols, lead};
+        put(columns.weights, 0, of_row, at, step);
+        if (Op::CENTRED) put(columns.biases, 1, of_row, at, step);
     }
 };
 // ANCHOR_END: columns
@@ -822,10 +985,11 @@ template <class Op, unsigned int BLOCK, unsigned int LANES, unsigned int V,
 __device__ void back_groups(Task<typename Op::Element> task, float* sums) {
     constexpr unsigned int GROUPS = BLOCK / LANES, WARPS = BLOCK / WARP,
                            COLS = LANES * V * W;
-    __shared__ float of_warps[WARPS][COLS];
+    auto& of_warps = shared<float[WARPS][COLS]>();
     unsigned int lane = threadIdx.x % LANES, warp = threadIdx.x / WARP;
     auto row = [&](unsigned long long at) {
-        return Row<Op, W>(task, at + threadIdx.x / LANES, 0, task.cols);
+        // None is shifted: each would be by itself, and the sums are of all.
+        return Row<Op, W>(task, at + threadIdx.x / LANES, 0, task.cols, 0);
     };
     Columns<Op, V, W> columns;
     columns.load(row(0), lane, LANES);
@@ -847,6 +1011,7 @@ __device__ void back_groups(Task<typename Op::Element> task, float* sums) {
     }
     Sums<Op> to = {task, sums, blockIdx.x, gridDim.x};
     for (unsigned int kind = 0; kind < (Op::CENTRED ? 2 : 1); kind++) {
+#pragma unroll
         for (unsigned int k = 0; k < V * W; k++) {
             float sum = kind == 0 ? columns.weights[k / W][k % W]
                                   : columns.biases[k / W][k % W];
@@ -875,14 +1040,15 @@ template <class Op, unsigned int BLOCK, unsigned int V, unsigned int CLUSTER>
 __device__ void back_block(Task<typename Op::Element> task, float* sums) {
     constexpr unsigned int W = PER_VECTOR<typename Op::Element>,
                            STEP = CLUSTER * BLOCK;
-    __shared__ Meeting<Op, BLOCK, CLUSTER> meeting;
+    auto& meeting = shared<Meeting<typename Op::Base, BLOCK, CLUSTER>>();
     unsigned int first = blockIdx.x % CLUSTER * BLOCK + threadIdx.x,
                  mine = blockIdx.x / CLUSTER, all = gridDim.x / CLUSTER;
     auto row = [&](unsigned long long at) {
-        return Row<Op, W>(task, at, 0, task.cols);
+        return Row<Op, W>(task, at, 0, task.cols,
+                          begin_alike(task, all) ? STEP * V : 0);
     };
     Columns<Op, V, W> columns;
-    columns.load(row(0), first, STEP);
+    columns.load(row(mine), first, STEP);
     Held<Op, V, W> held;
     meeting.begin();
     if (columns.AHEAD) held.load(row(mine), first, STEP);
@@ -902,7 +1068,8 @@ __device__ void back_block(Task<typename Op::Element> task, float* sums) {
         columns.take(held, row(at), first, STEP,
                      known<Op>(of_row, task.cols));
     }
-    Sums<Op>{task, sums, mine, all}.put(columns, first, STEP);
+    Sums<Op>{task, sums, mine, all}.put(columns, row(mine).lead, first,
+                                        STEP);
     // ANCHOR_END: row_after_row
 }
 // ANCHOR_END: back_block
@@ -910,16 +1077,17 @@ __device__ void back_block(Task<typename Op::Element> task, float* sums) {
 #if __CUDA_ARCH__ >= 900
 // ANCHOR: persistent
 // A cluster takes rows until there are none. STAGES - 1 rows are on their way
-// while it works on one; what it knows of the columns stays.
+// while it works on one; what it knows of the columns stays. Returns where
+// these begin in their pieces.
 extern __shared__ uint4 stages[];
 template <unsigned int BLOCK, unsigned int CLUSTER, unsigned int STAGES,
           template <class, unsigned int, unsigned int> class Columns,
           class Op, unsigned int V, unsigned int W>
-__device__ void persistent(Task<typename Op::Element> task,
-                           Columns<Op, V, W>& columns) {
+__device__ unsigned int persistent(Task<typename Op::Element> task,
+                                   Columns<Op, V, W>& columns) {
     constexpr unsigned int STEP = CLUSTER * BLOCK;
-    __shared__ Mail<Op, CLUSTER> mail;
-    __shared__ Moments of_warps[2][BLOCK / WARP];
+    auto& mail = shared<Mail<typename Op::Base, CLUSTER>>();
+    auto& of_warps = shared<Moments[2][BLOCK / WARP]>();
     auto stage = reinterpret_cast<Stage<Op, V, W, BLOCK>*>(stages);
     unsigned int rank = blockIdx.x % CLUSTER,
                  first = rank * BLOCK + threadIdx.x,
@@ -927,14 +1095,15 @@ __device__ void persistent(Task<typename Op::Element> task,
     unsigned long long team = blockIdx.x / CLUSTER,
                        teams = gridDim.x / CLUSTER;
     auto row = [&](unsigned int turn) {
-        return Row<Op, W>(task, team + turn * teams, 0, task.cols);
+        return Row<Op, W>(task, team + turn * teams, 0, task.cols,
+                          begin_alike(task, teams) ? STEP * V : 0);
     };
     auto ask = [&](unsigned int turn) {
         stage[turn % STAGES].load(row(turn), first, STEP);
         asm volatile("cp.async.commit_group;" ::: "memory");
     };
     for (unsigned int turn = 0; turn + 1 < STAGES; turn++) ask(turn);
-    columns.load(Row<Op, W>(task, 0, 0, task.cols), first, STEP);
+    columns.load(row(0), first, STEP);
     Held<Op, V, W> held;
     unsigned int count = held.template count<BLOCK>(row(0), first, STEP);
     // Elements of the block whose moments a lane reads.
@@ -958,6 +1127,7 @@ __device__ void persistent(Task<typename Op::Element> task,
         columns.take(held, row(turn), first, STEP,
                      known<Op>(all, task.cols));
     }
+    return row(0).lead;
 }
 // ANCHOR_END: persistent
 #endif
@@ -1022,27 +1192,30 @@ __device__ void finish(Task<typename Op::Element> task, unsigned int count,
     constexpr unsigned int W = PER_VECTOR<typename Op::Element>;
     unsigned int at = blockIdx.x / count * BLOCK + threadIdx.x,
                  first = blockIdx.x % count;
+    auto row = [&](unsigned long long index) {
+        return Row<Op, W>(
+            task, index, 0, task.cols,
+            begin_alike(task, count) ? gridDim.x / count * BLOCK : 0);
+    };
     Columns<Op, 1, W> columns;
-    columns.load(Row<Op, W>(task, 0, 0, task.cols), at, 0);
+    columns.load(row(first), at, 0);
 #pragma unroll 1
     for (unsigned long long begin = first; begin < task.rows;
          begin += static_cast<unsigned long long>(ROWS) * count) {
         Held<Op, 1, W> held[ROWS];
-        auto row = [&](unsigned int r) {
-            return Row<Op, W>(
-                task, begin + static_cast<unsigned long long>(r) * count, 0,
-                task.cols);
+        auto index = [&](unsigned int r) {
+            return begin + static_cast<unsigned long long>(r) * count;
         };
-        for (unsigned int r = 0; r < ROWS; r++) held[r].load(row(r), at, 0);
+        for (unsigned int r = 0; r < ROWS; r++)
+            held[r].load(row(index(r)), at, 0);
         for (unsigned int r = 0; r < ROWS; r++) {
-            unsigned long long index =
-                begin + static_cast<unsigned long long>(r) * count;
-            held[r].widen(row(r));
-            if (index < task.rows)
-                columns.take(held[r], row(r), at, 0, of_rows[index]);
+            held[r].widen(row(index(r)));
+            if (index(r) < task.rows)
+                columns.take(held[r], row(index(r)), at, 0,
+                             of_rows[index(r)]);
         }
     }
-    Sums<Op>{task, sums, first, count}.put(columns, at, 0);
+    Sums<Op>{task, sums, first, count}.put(columns, row(first).lead, at, 0);
 }
 // ANCHOR_END: finish
 
@@ -1094,28 +1267,57 @@ __device__ void gradients(const float* sums, unsigned int teams,
     const T *biases
 #define GIVEN {in, other, out, rows, cols, pitch, weights, biases}
 #define KERNEL(THREADS) extern "C" __global__ void __launch_bounds__(THREADS)
+// Threads of a multiprocessor by the elements that each holds. Plain rows
+// need no more registers than that leaves; what other rows need besides goes
+// to memory.
+template <class Op>
+__device__ constexpr unsigned int at_once(unsigned int held) {
+    return !Op::MAY_BE_PLAIN ? 0
+           : held <= 4       ? 2048
+           : held <= 8       ? 1280
+           : held <= 12      ? 1536
+           : held <= 32      ? 1024
+           : held <= 48      ? 768
+           : held <= 64      ? 512
+                             : 0;
+}
+#define PLAIN_KERNEL(THREADS, OP, HELD) \
+    extern "C" __global__ void __launch_bounds__( \
+        THREADS, \
+        at_once<OP>(HELD) < THREADS ? 1 : at_once<OP>(HELD) / THREADS)
+// What a kernel does, by how its rows lie.
+#define EITHER(OP, T, ...) \
+    Task<T> task = GIVEN; \
+    if (OP<T>::MAY_BE_PLAIN && is_plain<OP<T>>(task)) { \
+        using Op = Plain<OP<T>>; \
+        __VA_ARGS__; \
+    } else { \
+        using Op = OP<T>; \
+        __VA_ARGS__; \
+    }
 #define THREE(OP, T, NAME, TYPE) \
     KERNEL(256) three_passes_##NAME##_##TYPE(TASK(T)) { \
         three_passes<OP<T>, 256>(GIVEN); \
     }
 #define TWO(OP, T, NAME, TYPE, THREADS, LOADS) \
-    KERNEL(THREADS) \
+    PLAIN_KERNEL(THREADS, OP<T>, LOADS * PER_VECTOR<T>) \
     two_passes_##NAME##_t##THREADS##u##LOADS##_##TYPE(TASK(T)) { \
-        two_passes<OP<T>, THREADS, LOADS>(GIVEN); \
+        EITHER(OP, T, two_passes<Op, THREADS, LOADS>(task)) \
     }
 #define GROUPS(OP, T, NAME, TYPE, LANES, ROWS, V, W) \
-    KERNEL(256) \
+    PLAIN_KERNEL(256, OP<T>, ROWS * V * W + (ROWS > 1 ? 8 : 0)) \
     groups_##NAME##_l##LANES##r##ROWS##v##V##w##W##_##TYPE(TASK(T)) { \
-        groups<OP<T>, 256, LANES, ROWS, V, W>(GIVEN); \
+        EITHER(OP, T, groups<Op, 256, LANES, ROWS, V, W>(task)) \
     }
 #define BLOCK(OP, T, NAME, TYPE, THREADS, V) \
-    KERNEL(THREADS) block_##NAME##_t##THREADS##v##V##_##TYPE(TASK(T)) { \
-        block<OP<T>, THREADS, V, 1>(GIVEN); \
+    PLAIN_KERNEL(THREADS, OP<T>, V * PER_VECTOR<T>) \
+    block_##NAME##_t##THREADS##v##V##_##TYPE(TASK(T)) { \
+        EITHER(OP, T, block<Op, THREADS, V, 1>(task)) \
     }
 #define CLUSTER(OP, T, NAME, TYPE, BLOCKS, THREADS, V) \
     KERNEL(THREADS) \
     cluster_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(T)) { \
-        block<OP<T>, THREADS, V, BLOCKS>(GIVEN); \
+        EITHER(OP, T, block<Op, THREADS, V, BLOCKS>(task)) \
     }
 // 512 threads of a multiprocessor take turns.
 #define PERSISTENT_KERNEL(THREADS) \
@@ -1124,15 +1326,16 @@ __device__ void gradients(const float* sums, unsigned int teams,
     PERSISTENT_KERNEL(THREADS) \
     persistent_##NAME##_c##BLOCKS##t##THREADS##v##V##s##STAGES##_##TYPE( \
         TASK(T)) { \
-        Fixed<OP<T>, V, PER_VECTOR<T>> columns; \
-        persistent<THREADS, BLOCKS, STAGES>(GIVEN, columns); \
+        EITHER(OP, T, Fixed<Op, V, PER_VECTOR<T>> columns; \
+               persistent<THREADS, BLOCKS, STAGES>(task, columns)) \
     }
 #define PARTS(OP, T, NAME, TYPE, THREADS, LOADS) \
     KERNEL(THREADS) \
     parts_##NAME##_t##THREADS##u##LOADS##_##TYPE( \
         TASK(T), unsigned int count, unsigned int length, \
         Moments* moments) { \
-        parts<OP<T>, THREADS, LOADS>(GIVEN, count, length, moments); \
+        EITHER(OP, T, \
+               parts<Op, THREADS, LOADS>(task, count, length, moments)) \
     }
 #define WHOLE(OP, T, NAME, TYPE, THREADS, LOADS) \
     PARTS(OP, T, NAME, TYPE, THREADS, LOADS) \
@@ -1140,7 +1343,8 @@ __device__ void gradients(const float* sums, unsigned int teams,
     whole_##NAME##_t##THREADS##u##LOADS##_##TYPE( \
         TASK(T), unsigned int count, unsigned int length, \
         const Moments* moments) { \
-        whole<OP<T>, THREADS, LOADS>(GIVEN, count, length, moments); \
+        EITHER(OP, T, \
+               whole<Op, THREADS, LOADS>(task, count, length, moments)) \
     }
 // Backward as many threads of a multiprocessor take turns as it has registers
 // for.
@@ -1152,17 +1356,17 @@ __device__ void gradients(const float* sums, unsigned int teams,
     BACK_KERNEL(THREADS, 8) \
     finish_##NAME##_t##THREADS##r##ROWS##_##TYPE( \
         TASK(T), unsigned int count, const Known* of_rows, float* sums) { \
-        finish<OP<T>, THREADS, ROWS>(GIVEN, count, of_rows, sums); \
+        EITHER(OP, T, finish<Op, THREADS, ROWS>(task, count, of_rows, sums)) \
     }
 #define BACK_GROUPS(OP, T, NAME, TYPE, LANES, V, W) \
     BACK_KERNEL(256, V * W) \
     groups_##NAME##_l##LANES##v##V##w##W##_##TYPE(TASK(T), float* sums) { \
-        back_groups<OP<T>, 256, LANES, V, W>(GIVEN, sums); \
+        EITHER(OP, T, back_groups<Op, 256, LANES, V, W>(task, sums)) \
     }
 #define BACK_BLOCK(OP, T, NAME, TYPE, THREADS, V) \
     BACK_KERNEL(THREADS, V * PER_VECTOR<T>) \
     block_##NAME##_t##THREADS##v##V##_##TYPE(TASK(T), float* sums) { \
-        back_block<OP<T>, THREADS, V, 1>(GIVEN, sums); \
+        EITHER(OP, T, back_block<Op, THREADS, V, 1>(task, sums)) \
     }
 #define GRADIENTS(OP, T, NAME, TYPE, THREADS, SHARING) \
     KERNEL(THREADS) \
@@ -1174,18 +1378,20 @@ __device__ void gradients(const float* sums, unsigned int teams,
     BACK_KERNEL(THREADS, V * PER_VECTOR<T>) \
     cluster_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(T), \
                                                           float* sums) { \
-        back_block<OP<T>, THREADS, V, BLOCKS>(GIVEN, sums); \
+        EITHER(OP, T, back_block<Op, THREADS, V, BLOCKS>(task, sums)) \
     }
 
 #define BACK_PERSISTENT(OP, T, NAME, TYPE, BLOCKS, THREADS, V, STAGES) \
     PERSISTENT_KERNEL(THREADS) \
     persistent_##NAME##_c##BLOCKS##t##THREADS##v##V##s##STAGES##_##TYPE( \
         TASK(T), float* sums) { \
-        Columns<OP<T>, V, PER_VECTOR<T>> columns; \
-        persistent<THREADS, BLOCKS, STAGES>(GIVEN, columns); \
-        Sums<OP<T>>{GIVEN, sums, blockIdx.x / BLOCKS, gridDim.x / BLOCKS} \
-            .put(columns, blockIdx.x % BLOCKS * THREADS + threadIdx.x, \
-                 BLOCKS * THREADS); \
+        EITHER(OP, T, Columns<Op, V, PER_VECTOR<T>> columns; \
+               unsigned int lead = \
+                   persistent<THREADS, BLOCKS, STAGES>(task, columns); \
+               Sums<Op>{task, sums, blockIdx.x / BLOCKS, gridDim.x / BLOCKS} \
+                   .put(columns, lead, \
+                        blockIdx.x % BLOCKS * THREADS + threadIdx.x, \
+                        BLOCKS * THREADS)) \
     }
 
 // The shapes that every device can run. A GPU gets others that suit the
@@ -1205,8 +1411,8 @@ __device__ void gradients(const float* sums, unsigned int teams,
     GROUPS(OP, T, NAME, TYPE, 32, 1, 2, PER) \
     BLOCK(OP, T, NAME, TYPE, 64, 2) \
     BLOCK(OP, T, NAME, TYPE, 256, 2) \
-    BLOCK(OP, T, NAME, TYPE, 256, 4) \
-    BLOCK(OP, T, NAME, TYPE, 512, 4) \
+    BLOCK(OP, T, NAME, TYPE, 512, 2) \
+    BLOCK(OP, T, NAME, TYPE, 1024, 2) \
     CLUSTERS(CLUSTER, OP, T, NAME, TYPE) \
     TURNS(PERSISTENT, OP, T, NAME, TYPE) \
     WHOLE(OP, T, NAME, TYPE, 256, 2)

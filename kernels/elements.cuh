@@ -79,16 +79,17 @@ __device__ uint4 load_vector(const void* address) {
                  : "l"(address));
     return v;
 }
-// A piece of which `left` elements are there, in one go if it is whole and at
-// a multiple of its size. KEPT: other rows read it too. It is widened later,
-// when all that a thread reads is on its way: a load waits for nothing that
-// was read before it.
+// A piece of which `left` elements are there, but for the first `before`, in
+// one go if it is whole and at a multiple of its size. KEPT: other rows read
+// it too. It is widened later, when all that a thread reads is on its way: a
+// load waits for nothing that was read before it.
 template <unsigned int W, bool KEPT = false, typename T>
 __device__ void load(Piece<W>& piece, const T* from, unsigned int left,
-                     bool aligned, float missing = 0) {
+                     bool aligned, float missing = 0,
+                     unsigned int before = 0) {
     constexpr unsigned int WORDS = W > 1 ? 4 : 1, PER_WORD = W / WORDS;
     if constexpr (W > 1) {
-        if (aligned && left >= W) {
+        if (aligned && left >= W && before == 0) {
             uint4 v = KEPT ? __ldg(reinterpret_cast<const uint4*>(from))
                            : load_vector(from);
             piece = {{v.x, v.y, v.z, v.w}};
@@ -98,7 +99,7 @@ __device__ void load(Piece<W>& piece, const T* from, unsigned int left,
     float wide[WORDS][PER_WORD];
     for (unsigned int w = 0; w < W; w++)
         wide[w / PER_WORD][w % PER_WORD] =
-            w < left ? widen(from[w]) : missing;
+            w < left && w >= before ? widen(from[w]) : missing;
     for (unsigned int k = 0; k < WORDS; k++)
         piece.words[k] = narrowed(T(), wide[k]);
 }
@@ -111,20 +112,27 @@ __device__ void widen(T, Piece<W> piece, float (&x)[W]) {
     for (unsigned int w = 0; w < W; w++)
         x[w] = wide[w / PER_WORD][w % PER_WORD];
 }
+// 16 bytes of results, which the compiler would else take apart where another
+// path stores the same words one by one. It is not told that memory changes:
+// weights may be loaded before, and what a kernel stores here it reads after
+// a barrier at the soonest.
+__device__ void store_vector(void* address, uint4 v) {
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(address),
+                 "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w));
+}
 template <unsigned int W, typename T>
 __device__ void store(T* to, const float (&x)[W], unsigned int left,
-                      bool aligned) {
+                      bool aligned, unsigned int before = 0) {
     constexpr unsigned int WORDS = 4, PER_WORD = PER_VECTOR<T> / WORDS;
-    if (W > 1 && aligned && left >= W) {
+    if (W > 1 && aligned && left >= W && before == 0) {
         float wide[WORDS][PER_WORD];
         for (unsigned int w = 0; w < W; w++)
             wide[w / PER_WORD][w % PER_WORD] = x[w];
-        *reinterpret_cast<uint4*>(to) = {
-            narrowed(T(), wide[0]), narrowed(T(), wide[1]),
-            narrowed(T(), wide[2]), narrowed(T(), wide[3])};
+        store_vector(to, {narrowed(T(), wide[0]), narrowed(T(), wide[1]),
+                          narrowed(T(), wide[2]), narrowed(T(), wide[3])});
     } else {
         for (unsigned int w = 0; w < W; w++) {
-            if (w < left) narrow(x[w], to[w]);
+            if (w < left && w >= before) narrow(x[w], to[w]);
         }
     }
 }

@@ -164,6 +164,8 @@ pub struct Kernels<'p> {
     pub problem: &'p Problem<'p>,
     /// The operation and the type as the macros of the kernels' file take them.
     pub instance: String,
+    /// What stands before the operation in the kernels' names.
+    pub kind: &'static str,
     /// Arguments of every kernel; the third is the array of results.
     pub args: Vec<Arg>,
     /// Elements of that array.
@@ -174,6 +176,8 @@ pub struct Kernels<'p> {
     pub part_bytes: u64,
     /// Roundings of a sum.
     pub roundings: Roundings,
+    /// Clusters that take rows in turns, of so many that the card holds.
+    pub in_turns: fn(&Problem<'_>, u64) -> u64,
 }
 
 impl Kernels<'_> {
@@ -190,7 +194,7 @@ impl Kernels<'_> {
         Pass {
             line: Some(line),
             elements: matrix.rows * matrix.cols,
-            ..Pass::new(format!("{name}_{op}{shape}_{ty}"), grid, block, self.args.clone())
+            ..Pass::new(format!("{name}_{}{op}{shape}_{ty}", self.kind), grid, block, self.args.clone())
         }
     }
 
@@ -217,6 +221,7 @@ impl Kernels<'_> {
     pub fn persistent(&self, name: &str, team: PersistentTeam) -> Pass {
         let PersistentTeam { blocks, block, vectors, stages, .. } = team;
         let teams = team.clusters(self.problem).min(self.problem.matrix().rows).max(1);
+        let teams = (self.in_turns)(self.problem, teams);
         let line = self.line(name, &format!("{blocks}, {block}, {vectors}, {stages}"));
         let shape = format!("c{blocks}t{block}v{vectors}s{stages}");
         let mut pass = self.pass("persistent", &shape, line, teams * u64::from(blocks), block.into());
@@ -334,8 +339,6 @@ pub fn held_by_block(problem: &Problem<'_>, matrix: Matrix, most: u64) -> Shape 
 
 /// Threads of a block that holds a row, and vectors of each.
 pub type HoldingBlock = (u32, u32);
-/// Those that committed kernels have, but for norms backward.
-pub const HOLDING_BLOCKS: [HoldingBlock; 4] = [(64, 2), (256, 2), (256, 4), (512, 4)];
 /// Blocks, threads of each, and how many elements of a row each thread may hold.
 pub type Team = (u64, u64, u64);
 

@@ -4,8 +4,8 @@ use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan, Problem};
 use crate::team::{
-    Endings, FEW, HOLDING_BLOCKS, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns,
-    held_by_block, is_few, is_of_few_waves, lanes_of_elements, parts, stream,
+    Endings, FEW, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns, held_by_block,
+    is_few, is_of_few_waves, is_whole, lanes_of_elements, parts, stream,
 };
 
 /// Elements of a row that are a warp's; backward, where a barrier for each row would be one in every turn, twice as many.
@@ -55,31 +55,54 @@ pub fn shape_for(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     if problem.on_demand {
         return gpu_shape(problem, matrix);
     }
-    committed(problem, matrix, if is_backward(problem) { &[(256, 2)] } else { &HOLDING_BLOCKS })
+    committed(
+        problem,
+        matrix,
+        if is_backward(problem) { &[(256, 2)] } else { &[(64, 2), (256, 2), (512, 2), (1024, 2)] },
+    )
+}
+
+/// The matrix with room in its rows for the first piece's elements that are none, where a row may begin within a vector.
+fn shifted(problem: &Problem<'_>, matrix: Matrix) -> Matrix {
+    let per = problem.per_vector();
+    let most = if matrix.pitch.is_multiple_of(per) { 0 } else { per - 1 };
+    Matrix { cols: matrix.cols + most, ..matrix }
+}
+
+/// So many teams, or fewer, each of whose rows begin alike in their vectors: the columns that a thread sums up stay the same.
+fn alike(problem: &Problem<'_>, teams: u64) -> u64 {
+    let Matrix { pitch, .. } = problem.matrix();
+    let per = problem.per_vector();
+    let apart = (1..=per).find(|rows| (rows * (pitch % per)).is_multiple_of(per)).unwrap_or(1);
+    if teams > apart { teams - teams % apart } else { teams }
 }
 
 fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
-    let per = problem.per_vector();
-    let vectors = matrix.cols.div_ceil(per);
     if let Some(shape) = lanes_of_elements(problem, matrix, 1) {
         return shape;
     }
+    let held = shifted(problem, matrix);
     if is_backward(problem) {
-        return backward_shape(problem, matrix);
+        return backward_shape(problem, held).unwrap_or_else(|| parts(problem, matrix, (512, 2), 512));
     }
+    forward_shape(problem, held).unwrap_or_else(|| unheld(problem, matrix))
+}
+
+/// The team that holds a row forward, or the block that reads it twice, if there is one.
+fn forward_shape(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
+    let per = problem.per_vector();
     let (is_few, is_narrow, adds) = (is_few(problem, matrix), per > 4, problem.op.adds());
     let of_warp = if is_narrow && !is_few && !adds { 2 * OF_WARP } else { OF_WARP };
     if matrix.cols <= of_warp {
-        return lanes(problem, vectors);
+        return Some(lanes(problem, matrix.cols.div_ceil(per)));
     }
     let in_turns = |teams, rows| first_to_take_turns(problem, matrix, teams, (rows, |_| PERSISTENT_THREADS));
     read_twice(problem, matrix)
         .or_else(|| in_turns(turns_of_few_waves(problem, matrix), ROWS_OF_CLUSTER / 2))
         .or_else(|| in_turns(turns(problem), ROWS_OF_CLUSTER))
         .or_else(|| first_to_hold(problem, matrix, teams_of_few_waves(problem, matrix, is_few).iter().copied()))
-        .or_else(|| first_to_hold(problem, matrix, FEW.iter().copied().filter(|_| is_few)))
+        .or_else(|| first_to_hold(problem, matrix, few(problem, matrix).iter().copied().filter(|_| is_few)))
         .or_else(|| first_to_hold(problem, matrix, teams(problem, is_few).iter().copied()))
-        .unwrap_or_else(|| unheld(problem, matrix))
 }
 
 /// Blocks for a row that no team holds. If they share it, half of the threads that the card holds: what is on its way then leaves
@@ -109,46 +132,53 @@ fn lanes(problem: &Problem<'_>, vectors: u64) -> Shape {
     Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 }
 }
 
-/// A block that reads its row twice, the second time from a cache: of two matrices of two bytes, where registers for what it holds would
-/// leave too few warps.
+/// A block that reads its row twice, the second time from a cache, where registers for what it holds would leave too few warps: with two
+/// inputs, or halves of which two vectors hold sixteen.
 fn read_twice(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
     let multiprocessors = u64::from(problem.card.multiprocessors);
+    let (is_narrow, adds) = (problem.per_vector() > 4, problem.op.adds());
+    let is_of_waves = is_of_few_waves(problem, matrix) && !is_few(problem, matrix);
     // About a row for each multiprocessor.
     let is_one_each = (9 * multiprocessors..20 * multiprocessors).contains(&(10 * matrix.rows));
-    let block = match matrix.cols {
-        _ if problem.per_vector() == 4 || !problem.op.adds() => return None,
-        16_385..=32_768 if is_one_each => 1024,
-        14_337..=16_384 if problem.op == Op::AddLayerNorm => 512,
+    let (block, loads) = match matrix.cols {
+        8193..=OF_BLOCK if is_narrow && is_of_waves && problem.op != Op::RmsNorm => (256, 4),
+        5121..=8192 if !is_narrow && is_of_waves && adds => (256, 4),
+        16_385..=32_768 if is_narrow && adds && is_one_each => (1024, 2),
         _ => return None,
     };
-    Some(Shape::Stream { block, loads: 2 })
+    Some(Shape::Stream { block, loads })
 }
 
 /// Blocks that are tried first where all rows are there in a few waves: with no idle threads, and few enough that a wave has them all.
 fn teams_of_few_waves(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> &'static [Team] {
     let is_one_wave = is_few && matrix.rows >= u64::from(problem.card.multiprocessors);
-    match problem.per_vector() > 4 {
-        true if !is_few && is_of_few_waves(problem, matrix) && matrix.cols > 8192 => match problem.op {
-            Op::LayerNorm => &[(1, 384, 32)],
-            _ => &[(1, 512, 24)],
-        },
-        true if !is_few && is_of_few_waves(problem, matrix) && matrix.cols > 4096 => {
-            if problem.op.is_centred() {
-                &[(1, 256, 24)]
-            } else {
-                &[(1, 320, 16), (1, 384, 16)]
-            }
+    let is_of_waves = !is_few && is_of_few_waves(problem, matrix) && matrix.cols > 4096;
+    match (problem.per_vector() > 4, problem.op) {
+        (true, Op::RmsNorm | Op::AddRmsNorm) if is_of_waves && matrix.cols <= 8192 => {
+            &[(1, 320, 16), (1, 384, 16), (1, 256, 32)]
         }
-        false if !is_few && is_of_few_waves(problem, matrix) && matrix.cols > 4096 => {
-            if problem.op == Op::RmsNorm {
-                &[(1, 512, 12)]
-            } else {
-                &[]
-            }
-        }
+        (true, Op::RmsNorm) if is_of_waves => &[(1, 256, 48), (1, 448, 32)],
+        (true, _) if is_of_waves => &[(1, 256, 24)],
+        (false, Op::RmsNorm) if is_of_waves => &[(1, 320, 16)],
+        (false, _) if is_of_waves => &[(1, 256, 20)],
         // Blocks of 512 threads, four of them, have too few registers for what a centred norm holds.
-        false if is_one_wave && problem.op.is_centred() && matrix.cols > 2048 => &[(1, 256, 16)],
+        (false, op) if is_one_wave && op.is_centred() && matrix.cols > 2048 => &[(1, 256, 16)],
         _ => &[],
+    }
+}
+
+/// Blocks and clusters that hold a row of few. Two vectors of a thread are on their way at once; more threads would wait for each other.
+fn few(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
+    match (problem.per_vector() > 4, problem.op.adds()) {
+        (true, adds) if matrix.cols > 2048 => {
+            if adds && matrix.cols > 7168 {
+                &[(8, 128, 8)]
+            } else {
+                &[(1, 192, 16), (1, 256, 16), (1, 320, 16), (1, 384, 16), (1, 448, 16), (1, 512, 16), (8, 128, 16)]
+            }
+        }
+        (false, _) if matrix.cols > 5120 => &[(8, 128, 8)],
+        _ => FEW,
     }
 }
 
@@ -165,7 +195,7 @@ fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
             (1, 128, 40),
             (1, 256, 48),
             (1, 448, 32),
-            (1, 256, 64),
+            (1, 512, 32),
             (1, 1024, 32),
             (4, 256, 64),
             (8, 256, 64),
@@ -175,9 +205,9 @@ fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
         (true, Op::RmsNorm) => &[
             (1, 128, 24),
             (1, 192, 24),
-            (1, 128, 64),
-            (1, 384, 32),
-            (1, 256, 56),
+            (1, 128, 40),
+            (1, 256, 32),
+            (1, 384, 40),
             (1, 512, 32),
             (1, 1024, 32),
             (4, 256, 64),
@@ -210,6 +240,17 @@ fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
             (8, 1024, 16),
             (16, 1024, 16),
         ],
+        (false, Op::LayerNorm) => &[
+            (1, 64, 16),
+            (1, 128, 16),
+            (1, 256, 16),
+            (1, 320, 24),
+            (1, 512, 32),
+            (1, 1024, 32),
+            (2, 1024, 32),
+            (4, 1024, 32),
+            (8, 1024, 32),
+        ],
         _ => &[
             (1, 64, 16),
             (1, 128, 16),
@@ -227,20 +268,18 @@ fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
 /// The elements of rows that are too short for clusters that take them in turns, and these clusters with their stages, by what was
 /// measured on an H200 and H100s.
 fn turns(problem: &Problem<'_>) -> (u64, &'static [(Team, u32)]) {
-    match (problem.per_vector() > 4, problem.op) {
-        (true, Op::RmsNorm) => (2 * OF_BLOCK, &[((8, 256, 32), 2), ((8, 512, 32), 3), ((16, 512, 32), 2)]),
+    let teams: &[(Team, u32)] = match (problem.per_vector() > 4, problem.op) {
+        (true, Op::RmsNorm) => &[((2, 256, 56), 2), ((8, 256, 32), 2), ((8, 512, 32), 3), ((16, 512, 32), 2)],
         (true, Op::LayerNorm) => {
-            (OF_BLOCK, &[((2, 512, 32), 2), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
+            &[((2, 256, 56), 2), ((2, 512, 32), 2), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]
         }
-        (true, _) => (OF_BLOCK, &[((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]),
-        (false, Op::LayerNorm) => {
-            (OF_BLOCK, &[((8, 256, 16), 2), ((8, 512, 16), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
+        (true, _) => &[((8, 128, 32), 2), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)],
+        (false, Op::LayerNorm | Op::RmsNorm) => {
+            &[((8, 128, 28), 2), ((8, 256, 16), 2), ((8, 512, 16), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]
         }
-        (false, Op::RmsNorm) => {
-            (OF_BLOCK, &[((8, 256, 16), 2), ((8, 512, 16), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
-        }
-        (false, _) => (OF_BLOCK, &[((8, 256, 16), 2), ((8, 512, 16), 2), ((16, 512, 16), 2)]),
-    }
+        (false, _) => &[((8, 128, 28), 2), ((8, 256, 16), 2), ((8, 512, 16), 2), ((16, 512, 16), 2)],
+    };
+    (OF_BLOCK, teams)
 }
 
 /// The same for floats whose rows are there in a few waves: clusters that take them in turns end together.
@@ -248,19 +287,21 @@ fn turns_of_few_waves(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [
     let is_one = problem.per_vector() == 4 && is_of_few_waves(problem, matrix) && matrix.cols <= OF_BLOCK;
     match (is_one, problem.op.adds()) {
         (true, true) => (OF_BLOCK / 2, &[((8, 128, 16), 2)]),
-        (true, false) => (OF_BLOCK / 2, &[((2, 256, 32), 2)]),
+        (true, false) => (OF_BLOCK / 3, &[((4, 64, 28), 2), ((2, 256, 32), 2)]),
         (false, _) => (OF_BLOCK, &[]),
     }
 }
 
-/// Backward a thread keeps sums of the columns it holds, over all rows that come to it.
-fn backward_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
+/// The team that holds a row backward, if there is one: a thread keeps sums of the columns it holds, over all rows that come to it.
+fn backward_shape(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
     let per = problem.per_vector();
     let vectors = matrix.cols.div_ceil(per);
-    if matrix.cols <= 2 * OF_WARP {
+    // Groups of lanes read shifted rows by elements, blocks do not.
+    let is_for_blocks = !matrix.pitch.is_multiple_of(per) && matrix.cols > OF_WARP && !is_of_few_waves(problem, matrix);
+    if matrix.cols <= 2 * OF_WARP && !is_for_blocks {
         let each = vectors.div_ceil(32).max(if vectors >= 4 { 2 } else { 1 });
         let lanes = vectors.div_ceil(each).next_power_of_two();
-        return Shape::Groups { lanes: lanes as u32, rows: 1, vectors: each as u32, width: per as u32 };
+        return Some(Shape::Groups { lanes: lanes as u32, rows: 1, vectors: each as u32, width: per as u32 });
     }
     let are_few = 2 * matrix.rows < u64::from(problem.card.multiprocessors);
     let teams: &[Team] = match (per > 4, is_of_few_waves(problem, matrix)) {
@@ -278,10 +319,10 @@ fn backward_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     // With biases, rows of more than 65,536 halves are faster cut into parts.
     let longest = if is_narrow && problem.op.is_centred() { 8 } else { 16 };
     let turns = [first, (8, 256, BACKWARD), (8, 512, BACKWARD), (longest, 512, BACKWARD)].map(|team| (team, 2));
-    first_to_hold(problem, matrix, teams.iter().copied())
+    let short = std::iter::once((1, 64, BACKWARD)).filter(|_| is_for_blocks);
+    first_to_hold(problem, matrix, short.chain(teams.iter().copied()))
         .or_else(|| first_to_take_turns(problem, matrix, (0, &turns), (ROWS_OF_CLUSTER, |_| PERSISTENT_THREADS)))
         .or_else(|| first_to_hold(problem, matrix, clusters))
-        .unwrap_or_else(|| parts(problem, matrix, (512, 2), 512))
 }
 
 /// Why this shape, a sentence.
@@ -310,10 +351,15 @@ fn operation(problem: &Problem<'_>) -> &'static str {
     }
 }
 
-/// Operation and type as the macros take them.
-fn instance(problem: &Problem<'_>) -> String {
-    format!("{}, {}, {}, {}", operation(problem), problem.ty.cuda(), problem.op, problem.ty)
+/// Operation and type as the macros take them, for rows that may be plain or for any.
+fn instance(problem: &Problem<'_>, are_plain: bool) -> String {
+    let (prefix, kind) = if are_plain { ("Plain", PLAIN) } else { ("", "") };
+    format!("{prefix}{}, {}, {kind}{}, {}", operation(problem), problem.ty.cuda(), problem.op, problem.ty)
 }
+
+/// Begin of the operation in the names of kernels for rows that may be plain, of whole vectors at multiples of 16 bytes. They are
+/// compiled on demand, which takes less time than two sets of committed kernels take room.
+const PLAIN: &str = "plain_";
 
 /// Both as a type: `LayerNorm<float>`.
 fn norm_of(problem: &Problem<'_>) -> String {
@@ -356,16 +402,22 @@ pub const ROUNDINGS: Roundings = Roundings {
 const OF_MOMENTS: u64 = 20;
 const OF_KNOWN: u64 = 16;
 
-/// The kernels of this operation and type.
+/// The kernels of this operation and type, those for plain rows where rows are whole vectors.
 pub fn kernels<'p>(problem: &'p Problem<'p>) -> Kernels<'p> {
+    kernels_for(problem, problem.on_demand && is_whole(problem, problem.matrix()))
+}
+
+fn kernels_for<'p>(problem: &'p Problem<'p>, are_plain: bool) -> Kernels<'p> {
     Kernels {
         problem,
-        instance: instance(problem),
+        instance: instance(problem, are_plain),
+        kind: if are_plain { PLAIN } else { "" },
         args: task(problem),
         results: results(problem),
         parts_macro: "WHOLE",
         part_bytes: OF_MOMENTS,
         roundings: ROUNDINGS,
+        in_turns: alike,
     }
 }
 
@@ -409,7 +461,7 @@ fn backward(kernels: &Kernels, shape: Shape) -> Plan {
         pass.args.push(Arg::Sums(0));
         pass.additions = of_row + rows.div_ceil(teams.max(1)) + 16;
         let sums = vec![problem.ty.holding(sums_bytes(teams, cols)), results(problem)];
-        let passes = std::iter::once(pass).chain(gradients(kernels, teams, 0)).collect();
+        let passes = std::iter::once(pass).chain(gradients(problem, teams, 0)).collect();
         Plan { passes, sums, ..Plan::default() }
     };
     match shape {
@@ -424,13 +476,13 @@ fn backward(kernels: &Kernels, shape: Shape) -> Plan {
             // a team.
             let most = (rows * problem.ty.bytes() / 8).max(problem.card.multiprocessors.into());
             let most = if problem.on_demand { most } else { u64::MAX };
-            let teams = resident(problem, block, vectors * per).min(rows).min(most).max(1);
+            let teams = alike(problem, resident(problem, block, vectors * per).min(rows).min(most).max(1));
             let line = kernels.line("BACK_BLOCK", &format!("{block}, {vectors}"));
             let pass = kernels.pass("block", &format!("t{block}v{vectors}"), line, teams, block.into());
             held(pass, teams, kernels.held(1, block, vectors))
         }
         Shape::Cluster { blocks, block, vectors } => {
-            let teams = clusters(problem, blocks, block, vectors * per).min(rows).max(1);
+            let teams = alike(problem, clusters(problem, blocks, block, vectors * per).min(rows).max(1));
             let line = kernels.line("BACK_CLUSTER", &format!("{blocks}, {block}, {vectors}"));
             let (name, grid) = (format!("c{blocks}t{block}v{vectors}"), teams * u64::from(blocks));
             let mut pass = kernels.pass("cluster", &name, line, grid, block.into());
@@ -457,7 +509,7 @@ fn parts_plan(kernels: &Kernels, (block, loads): (u32, u32), (parts, length): (u
     first.args.extend([Arg::U32(parts), Arg::U32(length), Arg::Sums(0)]);
     first.additions = kernels.running(length.into(), block, loads) + (ROUNDINGS.block)(block.into());
 
-    let mut knowing = kernels.pass("knowing", "", String::new(), rows, 256);
+    let mut knowing = kernels_for(problem, false).pass("knowing", "", String::new(), rows, 256);
     knowing.line = Some(format!(
         "KERNEL(256) {}(const Moments* moments, unsigned int cols, unsigned int count, Known* of_rows) {{ \
          knowing<{}, 256>(moments, cols, count, of_rows); }}",
@@ -468,8 +520,8 @@ fn parts_plan(kernels: &Kernels, (block, loads): (u32, u32), (parts, length): (u
     knowing.additions = ROUNDINGS.merge * u64::from(parts.div_ceil(256)) + (ROUNDINGS.block)(256);
     knowing.elements = rows * u64::from(parts);
 
-    let strips = cols.div_ceil(256 * problem.per_vector()).max(1);
-    let segments = (resident(problem, 256, 8) / strips).clamp(1, rows.div_ceil(8).max(1));
+    let strips = shifted(problem, problem.matrix()).cols.div_ceil(256 * problem.per_vector()).max(1);
+    let segments = alike(problem, (resident(problem, 256, 8) / strips).clamp(1, rows.div_ceil(8).max(1)));
     let mut finish = kernels.pass("finish", "t256r2", kernels.line("FINISH", "256, 2"), strips * segments, 256);
     finish.args[2] = Arg::Sums(3);
     finish.args.extend([Arg::U32(segments as u32), Arg::Sums(1), Arg::Sums(2)]);
@@ -482,7 +534,7 @@ fn parts_plan(kernels: &Kernels, (block, loads): (u32, u32), (parts, length): (u
         results(problem),
     ];
     Plan {
-        passes: [first, knowing, finish].into_iter().chain(gradients(kernels, segments, 2)).collect(),
+        passes: [first, knowing, finish].into_iter().chain(gradients(problem, segments, 2)).collect(),
         sums,
         ..Plan::default()
     }
@@ -490,8 +542,8 @@ fn parts_plan(kernels: &Kernels, (block, loads): (u32, u32), (parts, length): (u
 
 /// `gradients_layer_norm_backward_t256s8_f32<<<strips of 32 columns, 256>>>(…)`: adds up the sums of so many teams, which are in this
 /// array; the results are the one behind it. None where there is one team.
-fn gradients(kernels: &Kernels, teams: u64, at: usize) -> Option<Pass> {
-    let problem = kernels.problem;
+fn gradients(problem: &Problem<'_>, teams: u64, at: usize) -> Option<Pass> {
+    let kernels = kernels_for(problem, false);
     let cols = problem.matrix().cols;
     let kinds = if problem.op.is_centred() { 2 } else { 1 };
     if teams <= 1 {

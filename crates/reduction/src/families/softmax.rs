@@ -4,8 +4,8 @@ use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::{Arg, Plan, Problem};
 use crate::team::{
-    Endings, FEW, HOLDING_BLOCKS, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns,
-    held_by_block, is_few, is_of_few_waves, lanes_of_elements, parts, stream, threads,
+    Endings, FEW, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns, held_by_block,
+    is_few, is_of_few_waves, lanes_of_elements, parts, stream, threads,
 };
 
 /// Elements of a row that are a warp's.
@@ -32,7 +32,11 @@ pub fn held_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
 /// The shape for this problem: the smallest team that holds a row in its registers; a row that none holds is cut into parts, as
 /// many as keep the card busy.
 pub fn shape_for(problem: &Problem<'_>, matrix: Matrix) -> Shape {
-    if problem.on_demand { gpu_shape(problem, matrix) } else { committed(problem, matrix, &HOLDING_BLOCKS) }
+    if problem.on_demand {
+        gpu_shape(problem, matrix)
+    } else {
+        committed(problem, matrix, &[(64, 2), (256, 2), (256, 4), (512, 4)])
+    }
 }
 
 fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
@@ -294,11 +298,13 @@ pub fn kernels<'p>(problem: &'p Problem<'p>) -> Kernels<'p> {
     Kernels {
         problem,
         instance: instance(problem),
+        kind: "",
         args: task(problem),
         results: results(problem),
         parts_macro: "PARTS",
         part_bytes: 8,
         roundings: ROUNDINGS,
+        in_turns: |_, teams| teams,
     }
 }
 
