@@ -284,8 +284,8 @@ template <class Op, unsigned int W> struct Row {
     }
 };
 // What belongs to a row beside its elements: its label, the gradient of its
-// loss, and of an operation with one result the element at the label. It is
-// asked for before the row is: what waits for the row waits for both.
+// loss, and of an operation with one result the element at the label. Where
+// lanes hold the row it is asked for before they wait for that.
 struct Beside {
     unsigned int label;
     float gradient, at_label;
@@ -447,8 +447,8 @@ __device__ void two_passes(Task<Op> task) {
     __shared__ Pair buffer[BLOCK / WARP];
     Row<Op, PER_VECTOR<typename Op::In>> row(task, blockIdx.x, 0, task.cols,
                                              BLOCK);
-    Beside of_row = beside(task, blockIdx.x);
     Pair all = pair_of<Op, BLOCK, LOADS>(row, buffer);
+    Beside of_row = beside(task, blockIdx.x);
     if (Op::EACH)
         write_all<Op, BLOCK, LOADS>(
             row, known(all, __frcp_rn(all.sum), of_row));
@@ -596,7 +596,10 @@ __device__ void block(Task<Op> task) {
     Held<Op, V, W> held;
     float e[V][W], of_first;
     held.load(row, first, STEP);
-    Beside of_row = beside(task, at);
+    // Where a thread holds many elements, nothing is kept beside them.
+    constexpr bool EARLY = V * W <= 16;
+    Beside of_row = {};
+    if (EARLY) of_row = beside(task, at);
 #if __CUDA_ARCH__ >= 900
     auto blocks = cooperative_groups::this_cluster();
     // No block writes into one that has not begun.
@@ -618,6 +621,7 @@ __device__ void block(Task<Op> task) {
         // ANCHOR_END: cluster_pair
     }
 #endif
+    if (!EARLY) of_row = beside(task, at);
     if (!Op::EACH) {
         if (first == 0) write_value(task, at, all, of_row);
         return;
@@ -821,13 +825,13 @@ __device__ void whole(Task<Op> task, unsigned int count, unsigned int length,
     unsigned int block =
         Op::EACH ? gridDim.x - 1 - blockIdx.x : blockIdx.x * count;
     unsigned int row = block / count;
-    Beside of_row = beside(task, row);
     Pair mine = {-infinite(), 0};
     for (unsigned int k = threadIdx.x; k < count; k += BLOCK) {
         Pair other = pairs[row * count + k];
         mine = Op::PAIRS ? merge(mine, other) : Pair{0, mine.sum + other.sum};
     }
     Pair all = block_pair<Op, BLOCK>(group_pair<Op, WARP>(mine), buffer);
+    Beside of_row = beside(task, row);
     if (Op::EACH)
         write_all<Op, BLOCK, LOADS>(
             part_of(task, count, length, block),
@@ -1188,11 +1192,9 @@ __device__ void loss_saved(Task<Op> task, Losses losses, unsigned int part) {
     Row<Op, W> row(task, number, from, min(part, task.cols - from), 256);
     Held<Op, V, W> held;
     held.load(row, threadIdx.x, 256);
-    // Asked for together, and none of them is looked at before the others.
-    float saved = losses.logsumexp[number];
-    Target target = target_of(task, losses, number, threadIdx.x == 0);
-    Pair all = {saved + (saved - saved), 1};
+    Pair all = saved_pair(losses, number);
     Known known = gradient_of(task, losses, number, {}, all);
+    Target target = target_of(task, losses, number, threadIdx.x == 0);
     if (target.label == NO_LABEL)
         return fill(row, target.instead, threadIdx.x, 256);
     known.label = target.label - from;

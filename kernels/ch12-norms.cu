@@ -53,7 +53,8 @@ template <typename T> using RmsNormBackward = Norm<T, false, false, true>;
 
 // Rows are plain if they are whole vectors that begin at multiples of 16
 // bytes: of a piece nothing has to be asked but whether it is there. A kernel
-// for rows that may be plain looks at where they begin.
+// for rows that may be plain looks at where they begin, and takes others by
+// elements.
 template <class Op> struct MayBePlain : Op {
     static constexpr bool MAY_BE_PLAIN = true;
 };
@@ -222,6 +223,14 @@ __device__ void load_across(Piece<8>& piece, const T* from) {
         piece.words[k] = __funnelshift_r(__ldg(words + k),
                                          __ldg(words + k + 1), past * 8);
 }
+// 16 bytes of results, which the compiler would else take apart where another
+// path stores the same words one by one. It is not told that memory changes:
+// weights may be loaded before, and what a kernel stores here it reads after
+// a barrier at the soonest.
+__device__ void store_vector(void* address, uint4 v) {
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(address),
+                 "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w));
+}
 // A row, or a part of it, as its readers see it: pieces that begin at
 // multiples of 16 bytes, the first of them at the last multiple that is not
 // behind the row's begin. Weights are shifted to match. Matrices that do not
@@ -255,7 +264,7 @@ template <class Op, unsigned int W> struct Row : Pieces<W> {
             return;
         }
         aligned =
-            W > 1 && past(out) == past(in) &&
+            W > 1 && !Op::MAY_BE_PLAIN && past(out) == past(in) &&
             (!(Op::ADDED || Op::BACK) || past(other) == past(in));
         lead = aligned ? past(in) / sizeof(T) : 0;
         if (lead > 0 && (lead + count - 1) / W >= most)
@@ -264,8 +273,8 @@ template <class Op, unsigned int W> struct Row : Pieces<W> {
         in -= lead, other -= lead, out -= lead, sums -= lead;
         weights = task.weights + from - lead;
         biases = task.biases + from - lead;
-        has_aligned_weights =
-            past(weights) == 0 && (!Op::CENTRED || past(biases) == 0);
+        has_aligned_weights = !Op::MAY_BE_PLAIN && past(weights) == 0 &&
+                              (!Op::CENTRED || past(biases) == 0);
     }
     // A piece of one of the row's arrays.
     template <bool KEPT = false>
@@ -281,8 +290,10 @@ template <class Op, unsigned int W> struct Row : Pieces<W> {
     }
     __device__ void put(T* to, const float (&x)[W], unsigned int at,
                         bool are_aligned) const {
-        if (W > 1 && are_aligned && this->is_whole(at))
-            return ::store<W>(to + at * W, x, W, true);
+        if constexpr (W > 1) {
+            if (are_aligned && this->is_whole(at))
+                return store_vector(to + at * W, narrowed_vector(T(), x));
+        }
         if (PLAIN) return;
         Pieces<W> rest = this->rest();
         ::store<W>(to + at * W, x, rest.left(at), false, rest.before(at));
@@ -299,7 +310,7 @@ template <class Op, unsigned int W> struct Row : Pieces<W> {
     }
     __device__ void load_columns(Piece<W>& piece, const T* columns,
                                  unsigned int at) const {
-        if constexpr (W == 8) {
+        if constexpr (W == 8 && !Op::MAY_BE_PLAIN) {
             // No word begins before the columns or ends after them.
             if (!has_aligned_weights && at > 0 && left(at) >= W + 2)
                 return load_across(piece, columns + at * W);

@@ -112,27 +112,25 @@ __device__ void widen(T, Piece<W> piece, float (&x)[W]) {
     for (unsigned int w = 0; w < W; w++)
         x[w] = wide[w / PER_WORD][w % PER_WORD];
 }
-// 16 bytes of results, which the compiler would else take apart where another
-// path stores the same words one by one. It is not told that memory changes:
-// weights may be loaded before, and what a kernel stores here it reads after
-// a barrier at the soonest.
-__device__ void store_vector(void* address, uint4 v) {
-    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(address),
-                 "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w));
+template <typename T, unsigned int W>
+__device__ uint4 narrowed_vector(T, const float (&x)[W]) {
+    constexpr unsigned int WORDS = 4, PER_WORD = PER_VECTOR<T> / WORDS;
+    float wide[WORDS][PER_WORD];
+    for (unsigned int w = 0; w < PER_VECTOR<T>; w++)
+        wide[w / PER_WORD][w % PER_WORD] = x[w];
+    return {narrowed(T(), wide[0]), narrowed(T(), wide[1]),
+            narrowed(T(), wide[2]), narrowed(T(), wide[3])};
 }
 template <unsigned int W, typename T>
 __device__ void store(T* to, const float (&x)[W], unsigned int left,
                       bool aligned, unsigned int before = 0) {
-    constexpr unsigned int WORDS = 4, PER_WORD = PER_VECTOR<T> / WORDS;
-    if (W > 1 && aligned && left >= W && before == 0) {
-        float wide[WORDS][PER_WORD];
-        for (unsigned int w = 0; w < W; w++)
-            wide[w / PER_WORD][w % PER_WORD] = x[w];
-        store_vector(to, {narrowed(T(), wide[0]), narrowed(T(), wide[1]),
-                          narrowed(T(), wide[2]), narrowed(T(), wide[3])});
-    } else {
-        for (unsigned int w = 0; w < W; w++) {
-            if (w < left && w >= before) narrow(x[w], to[w]);
+    if constexpr (W > 1) {
+        if (aligned && left >= W && before == 0) {
+            *reinterpret_cast<uint4*>(to) = narrowed_vector(T(), x);
+            return;
         }
+    }
+    for (unsigned int w = 0; w < W; w++) {
+        if (w < left && w >= before) narrow(x[w], to[w]);
     }
 }

@@ -5,7 +5,7 @@ mod mistakes;
 
 use lab::{BlockRule, Chapter, Matrix, Op, Per, Plan, Problem, Type, Variant};
 
-use reduction::families::norms::{self, ROUNDINGS, kernels};
+use reduction::families::norms::{self, ROUNDINGS, kernels_for};
 
 const FORWARD: &[Op] = &[Op::LayerNorm, Op::RmsNorm, Op::AddLayerNorm, Op::AddRmsNorm];
 const ALL: &[Op] =
@@ -66,7 +66,7 @@ pub const CHAPTER: Chapter = Chapter {
 
 /// `three_passes_layer_norm_f32<<<rows, 256>>>(…)`
 fn three_passes(problem: &Problem) -> Plan {
-    let (Matrix { rows, cols, .. }, kernels) = (problem.matrix(), kernels(problem));
+    let (Matrix { rows, cols, .. }, kernels) = (problem.matrix(), kernels_for(problem, false));
     let pass = kernels.pass("three_passes", "", kernels.line("THREE", ""), rows, 256);
     kernels.one(pass, cols.div_ceil(256) + (ROUNDINGS.block)(256))
 }

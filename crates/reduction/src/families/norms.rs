@@ -99,7 +99,7 @@ fn forward_shape(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
     let in_turns = |teams, rows| first_to_take_turns(problem, matrix, teams, (rows, |_| PERSISTENT_THREADS));
     read_twice(problem, matrix)
         .or_else(|| in_turns(turns_of_few_waves(problem, matrix), ROWS_OF_CLUSTER / 2))
-        .or_else(|| in_turns(turns(problem), ROWS_OF_CLUSTER))
+        .or_else(|| in_turns(turns(problem, matrix), ROWS_OF_CLUSTER))
         .or_else(|| first_to_hold(problem, matrix, teams_of_few_waves(problem, matrix, is_few).iter().copied()))
         .or_else(|| first_to_hold(problem, matrix, few(problem, matrix).iter().copied().filter(|_| is_few)))
         .or_else(|| first_to_hold(problem, matrix, teams(problem, is_few).iter().copied()))
@@ -267,7 +267,7 @@ fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
 
 /// The elements of rows that are too short for clusters that take them in turns, and these clusters with their stages, by what was
 /// measured on an H200 and H100s.
-fn turns(problem: &Problem<'_>) -> (u64, &'static [(Team, u32)]) {
+fn turns(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [(Team, u32)]) {
     let teams: &[(Team, u32)] = match (problem.per_vector() > 4, problem.op) {
         (true, Op::RmsNorm) => &[((2, 256, 56), 2), ((8, 256, 32), 2), ((8, 512, 32), 3), ((16, 512, 32), 2)],
         (true, Op::LayerNorm) => {
@@ -279,7 +279,9 @@ fn turns(problem: &Problem<'_>) -> (u64, &'static [(Team, u32)]) {
         }
         (false, _) => &[((8, 128, 28), 2), ((8, 256, 16), 2), ((8, 512, 16), 2), ((16, 512, 16), 2)],
     };
-    (OF_BLOCK, teams)
+    // A block of 1,024 threads holds such a row as it is.
+    let is_of_block = problem.op == Op::RmsNorm && problem.per_vector() > 4 && matrix.cols > 28_672;
+    (if is_of_block { 2 * OF_BLOCK } else { OF_BLOCK }, teams)
 }
 
 /// The same for floats whose rows are there in a few waves: clusters that take them in turns end together.
@@ -402,12 +404,19 @@ pub const ROUNDINGS: Roundings = Roundings {
 const OF_MOMENTS: u64 = 20;
 const OF_KNOWN: u64 = 16;
 
-/// The kernels of this operation and type, those for plain rows where rows are whole vectors.
-pub fn kernels<'p>(problem: &'p Problem<'p>) -> Kernels<'p> {
-    kernels_for(problem, problem.on_demand && is_whole(problem, problem.matrix()))
+/// The kernels of this operation and type for such a shape: those for plain rows where rows are whole vectors, unless they would need
+/// more registers than a thread may have.
+fn kernels<'p>(problem: &'p Problem<'p>, shape: Shape) -> Kernels<'p> {
+    let is_tight = match shape {
+        Shape::Persistent(team) => problem.op == Op::LayerNorm && problem.per_vector() == 4 && team.vectors >= 8,
+        Shape::Groups { vectors: 2, width: 8, .. } => problem.op == Op::LayerNormBackward,
+        _ => false,
+    };
+    kernels_for(problem, problem.on_demand && is_whole(problem, problem.matrix()) && !is_tight)
 }
 
-fn kernels_for<'p>(problem: &'p Problem<'p>, are_plain: bool) -> Kernels<'p> {
+/// The kernels of this operation and type, for rows that may be plain or for any.
+pub fn kernels_for<'p>(problem: &'p Problem<'p>, are_plain: bool) -> Kernels<'p> {
     Kernels {
         problem,
         instance: instance(problem, are_plain),
@@ -439,7 +448,7 @@ pub fn norm(problem: &Problem<'_>) -> Plan {
 /// The launches of this shape.
 pub fn plan_for(problem: &Problem<'_>, shape: Shape) -> Plan {
     let why = why(shape, problem, problem.matrix().cols);
-    let kernels = kernels(problem);
+    let kernels = kernels(problem, shape);
     let plan = if problem.op.has_weight_gradients() { backward(&kernels, shape) } else { kernels.plan(shape) };
     Plan { why, ..plan }
 }
