@@ -9,8 +9,10 @@ use lab::trial::{checked, judge_plan, judge_turns, kinds, simulator, tried};
 use lab::{LaunchOptions, Matrix, Op, Planned, Problem, Result, Session, Type};
 use reduction::families::norms::plan_for;
 
-/// One of each kind of shape, small: groups of a few lanes and of a warp, by elements, a block, clusters, and a row that is cut.
-const MATRICES: [(u64, u64); 7] = [(70, 16), (33, 480), (40, 50), (300, 600), (150, 20_000), (1, 50_257), (2, 600_000)];
+/// One of each kind of shape, small: groups of a few lanes and of a warp, by elements, a block, clusters, and a row that is cut; and
+/// a block and clusters whose rows begin within a vector.
+const MATRICES: [(u64, u64); 9] =
+    [(70, 16), (33, 480), (40, 50), (300, 600), (150, 20_000), (1, 50_257), (2, 600_000), (300, 1203), (150, 20_001)];
 
 #[test]
 fn what_a_gpu_gets_is_right_too() -> Result<()> {
@@ -23,16 +25,20 @@ fn what_a_gpu_gets_is_right_too() -> Result<()> {
     let back = [(Type::F32, Op::LayerNormBackward), (Type::BF16, Op::RmsNormBackward)];
     for (ty, op) in back {
         for (rows, cols) in tried(MATRICES.to_vec()) {
-            judge(&session, op, ty, Matrix::dense(rows, cols))?;
+            judge(&session, op, ty, Matrix::dense(rows, cols), 0)?;
         }
     }
+    // Kernels for plain rows, which one element before them makes others.
+    for (ty, op) in back.into_iter().chain([(Type::BF16, Op::LayerNorm), (Type::F32, Op::AddRmsNorm)]) {
+        judge(&session, op, ty, Matrix::dense(40, 1200), 1)?;
+    }
     for &(rows, cols) in tried(MATRICES.iter().step_by(2).collect()) {
-        judge(&session, Op::AddLayerNorm, Type::F16, Matrix::dense(rows, cols))?;
+        judge(&session, Op::AddLayerNorm, Type::F16, Matrix::dense(rows, cols), 0)?;
     }
     Ok(())
 }
 
-fn judge(session: &Session<'_>, op: Op, ty: Type, matrix: Matrix) -> Result<()> {
+fn judge(session: &Session<'_>, op: Op, ty: Type, matrix: Matrix, offset: usize) -> Result<()> {
     let variant = &CHAPTER.variants[3];
     let options = LaunchOptions::over(op, matrix);
     let n = matrix.rows * matrix.cols;
@@ -44,7 +50,7 @@ fn judge(session: &Session<'_>, op: Op, ty: Type, matrix: Matrix) -> Result<()> 
         let module = session.device().load_on_demand(&source, pass.line.as_deref().unwrap_or_default())?;
         assert!(module.kernels().contains(&pass.kernel.as_str()), "{:?} makes {:?}", pass.line, module.kernels());
     }
-    judge_plan(session, variant, (ty, op, matrix), &plan)
+    judge_plan(session, variant, (ty, op, matrix), &plan, offset)
 }
 
 #[test]

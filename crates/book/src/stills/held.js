@@ -23,7 +23,7 @@
             if (threads * Number(/v(\d+)_/.exec(kernel)[1]) * 16 < share) throw new Error(`${kernel} does not hold ${bytes} bytes`);
             const held = text("kilobytes", { held: (blocks * share) / 1024 });
             const values = { ...words, threads, each, held, rows: blocks / cluster };
-            return { threads, given, blocks, share, said: text(cluster > 1 ? "heldPart" : words.us ? "heldTimed" : "heldRows", values) };
+            return { threads, given, blocks, share, said: text(cluster > 1 ? "heldPart" : "heldRows", values) };
         });
         return lab.picture({ title: text(title), description: rows.map(({ said }) => said).join(" "), draw: (pen, narrow) => {
             let y = 0;
@@ -45,14 +45,6 @@
     heldRows("softmax-held-rows", "heldTitle", () => [[1024, "block", "t64v4"], [4096, "block", "t128v8"], [16384, "block", "t512v8"], [65536, "cluster", "c4t512v8", 4]].map(
         ([cols, team, shape, cluster]) => ({ file: "ch11-softmax", kernel: `${team}_softmax_${shape}_f32`, cluster, bytes: 4 * cols, cols }),
     ));
-    const COLS = 16384;
-    heldRows("norm-held-rows", "heldNormTitle", () => {
-        const { cases } = JSON.parse(readText("measurements/h200-norms.json"));
-        return ["layer_norm", "rms_norm"].map((op) => {
-            const timed = cases.find((one) => one.entrant === "champion" && one.contest === "alone" && one.op === op && one.type === "bf16" && one.rows === 4096 && one.cols === COLS);
-            return { file: "ch12-norms", kernel: timed.kernels[0], bytes: 2 * COLS, op, us: Math.round(timed.cold_us) };
-        });
-    });
 
     // The blocks of a cluster: each writes its pair into the shared memory of all.
     const CLUSTER = 8;

@@ -253,7 +253,7 @@ pub fn over_numbers(
     Ok(())
 }
 
-/// Launches a plan over random elements and judges every result.
+/// Launches a plan over random elements, with `offset` others before them, and judges every result.
 ///
 /// # Errors
 /// A launch that fails.
@@ -265,10 +265,11 @@ pub fn judge_plan(
     variant: &Variant,
     (ty, op, matrix): (Type, Op, Matrix),
     plan: &Planned,
+    offset: usize,
 ) -> Result<()> {
     let n = matrix.rows * matrix.cols;
     let input = random_for(op, ty, n as usize, n);
-    with_elements!(&input, values => judge_over(session, variant, (op, matrix), plan, values))
+    with_elements!(&input, values => judge_over(session, variant, (op, matrix), plan, (values, offset)))
 }
 
 /// Judges the launches of a family of kernels by one small cluster, which takes 70 rows in turns: more than it has places for. Most rows do
@@ -293,7 +294,7 @@ pub fn judge_turns(
     let plan = plan_for(&problem, Shape::Persistent(team));
     assert_eq!((plan.passes[0].grid(), plan.passes[0].geometry.cluster), (2, 2));
     let plan = Planned { plan, layout: problem.layout(), ..Planned::default() };
-    judge_plan(session, variant, (ty, op, matrix), &plan)
+    judge_plan(session, variant, (ty, op, matrix), &plan, 0)
 }
 
 fn judge_over<T: Element>(
@@ -301,12 +302,12 @@ fn judge_over<T: Element>(
     variant: &Variant,
     (op, matrix): (Op, Matrix),
     plan: &Planned,
-    values: &[T],
+    (values, offset): (&[T], usize),
 ) -> Result<()> {
     let (device, (first, other)) = (session.device(), values.split_at((matrix.rows * matrix.cols) as usize));
-    let input = device.upload("in", first)?;
+    let input = device.upload("in", &[&first[..offset], first].concat())?;
     let arrays = session.arrays::<T>(plan)?.with_other(device, other)?;
-    for call in session.calls(variant, plan, (&input, 0), &arrays)? {
+    for call in session.calls(variant, plan, (&input, offset), &arrays)? {
         let report = device.launch(&call)?;
         assert!(report.faults.is_empty(), "{}: {:?}", call.kernel, report.faults);
     }
