@@ -227,8 +227,14 @@ fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
             (4, 1024, 32),
             (8, 1024, 32),
         ],
+        (false, op) => teams_of_floats(op),
+    }
+}
+
+fn teams_of_floats(op: Op) -> &'static [Team] {
+    match op {
         // With two inputs of floats, 1,024 threads have too few registers for 32 elements.
-        (false, op) if op.adds() => &[
+        _ if op.adds() => &[
             (1, 64, 16),
             (1, 128, 16),
             (1, 256, 16),
@@ -240,7 +246,7 @@ fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
             (8, 1024, 16),
             (16, 1024, 16),
         ],
-        (false, Op::LayerNorm) => &[
+        Op::LayerNorm => &[
             (1, 64, 16),
             (1, 128, 16),
             (1, 256, 16),
