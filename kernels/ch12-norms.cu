@@ -180,6 +180,10 @@ template <class Op> __device__ Known known(Moments all, unsigned int cols) {
 // ANCHOR_END: moments
 
 // ANCHOR: row
+// Whether a vector may be read or written there.
+__device__ bool is_vector(const void* address) {
+    return reinterpret_cast<unsigned long long>(address) % sizeof(uint4) == 0;
+}
 // Pieces of W elements for some columns. The first piece may begin `lead`
 // elements before them.
 template <unsigned int W> struct Pieces {
@@ -384,16 +388,11 @@ template <class Op, unsigned int W> struct Row : Pieces<W> {
 template <class Op>
 __device__ bool is_plain(const Task<typename Op::Element>& task) {
     using T = typename Op::Element;
-    auto are_vectors = [](const void* address) {
-        return reinterpret_cast<unsigned long long>(address) %
-                   sizeof(uint4) ==
-               0;
-    };
     return task.cols % PER_VECTOR<T> == 0 &&
-           task.pitch % PER_VECTOR<T> == 0 && are_vectors(task.in) &&
-           are_vectors(task.out) && are_vectors(task.weights) &&
-           (!(Op::ADDED || Op::BACK) || are_vectors(task.other)) &&
-           (!Op::CENTRED || Op::BACK || are_vectors(task.biases));
+           task.pitch % PER_VECTOR<T> == 0 && is_vector(task.in) &&
+           is_vector(task.out) && is_vector(task.weights) &&
+           (!(Op::ADDED || Op::BACK) || is_vector(task.other)) &&
+           (!Op::CENTRED || Op::BACK || is_vector(task.biases));
 }
 // ANCHOR_END: row
 
@@ -950,22 +949,17 @@ template <class Op> struct Sums {
     __device__ void put(const float (&sums)[V][W], unsigned int kind,
                         Pieces<W> columns, unsigned int at,
                         unsigned int step) const {
-        auto is_aligned = [](const void* address) {
-            return reinterpret_cast<unsigned long long>(address) %
-                       sizeof(uint4) ==
-                   0;
-        };
 #pragma unroll
         for (unsigned int k = 0; k < V; k++) {
             unsigned int piece = at + k * step, left = columns.left(piece),
                          before = columns.before(piece);
             if (is_only()) {
                 T* row = gradients(kind) - columns.lead + piece * W;
-                store<W>(row, sums[k], left, is_aligned(row), before);
+                store<W>(row, sums[k], left, is_vector(row), before);
                 continue;
             }
             float* row = of_team(kind) - columns.lead + piece * W;
-            if (W > 1 && columns.is_whole(piece) && is_aligned(row)) {
+            if (W > 1 && columns.is_whole(piece) && is_vector(row)) {
                 for (unsigned int w = 0; w + 4 <= W; w += 4) {
                     *reinterpret_cast<float4*>(row + w) = {
                         sums[k][w], sums[k][w + 1], sums[k][w + 2],
@@ -1489,9 +1483,6 @@ __device__ float largest(unsigned int format) {
 
 // Eight elements as memory has them. Those that are not there are 0.
 struct Eight { unsigned int words[EIGHT]; };
-__device__ bool is_vector(const void* address) {
-    return reinterpret_cast<unsigned long long>(address) % sizeof(uint4) == 0;
-}
 template <bool KEPT = false>
 __device__ void load(Eight& eight, const void* array, unsigned int format,
                      unsigned long long at, unsigned int left) {

@@ -28,7 +28,7 @@ fn what_a_gpu_gets_is_right_too() -> Result<()> {
             judge(&session, op, ty, Matrix::dense(rows, cols), 0)?;
         }
     }
-    // Kernels for plain rows, which one element before them makes others.
+    // Kernels for plain rows, over an input that begins one element later: they take it by elements.
     for (ty, op) in back.into_iter().chain([(Type::BF16, Op::LayerNorm), (Type::F32, Op::AddRmsNorm)]) {
         judge(&session, op, ty, Matrix::dense(40, 1200), 1)?;
     }

@@ -16,16 +16,18 @@
         return { threads, each, blocks, given: Math.ceil(each / 8) * 8 };
     };
     // Each line is a kernel: the registers of all its blocks on a multiprocessor, and in them what they hold of their rows.
-    const heldRows = (name, title, rowsOf) => lab.still(name, () => {
-        const rows = rowsOf().map(({ file, kernel, cluster = 1, bytes, ...words }) => {
-            const { threads, each, given, blocks } = instance(file, kernel);
-            const share = bytes / cluster;
-            if (threads * Number(/v(\d+)_/.exec(kernel)[1]) * 16 < share) throw new Error(`${kernel} does not hold ${bytes} bytes`);
+    lab.still("softmax-held-rows", () => {
+        const kernels = [[1024, "block", "t64v4"], [4096, "block", "t128v8"], [16384, "block", "t512v8"], [65536, "cluster", "c4t512v8", 4]];
+        const rows = kernels.map(([cols, team, shape, cluster = 1]) => {
+            const kernel = `${team}_softmax_${shape}_f32`;
+            const { threads, each, given, blocks } = instance("ch11-softmax", kernel);
+            const share = (4 * cols) / cluster;
+            if (threads * Number(/v(\d+)_/.exec(kernel)[1]) * 16 < share) throw new Error(`${kernel} does not hold ${cols} floats`);
             const held = text("kilobytes", { held: (blocks * share) / 1024 });
-            const values = { ...words, threads, each, held, rows: blocks / cluster };
+            const values = { cols, threads, each, held, rows: blocks / cluster };
             return { threads, given, blocks, share, said: text(cluster > 1 ? "heldPart" : "heldRows", values) };
         });
-        return lab.picture({ title: text(title), description: rows.map(({ said }) => said).join(" "), draw: (pen, narrow) => {
+        return lab.picture({ title: text("heldTitle"), description: rows.map(({ said }) => said).join(" "), draw: (pen, narrow) => {
             let y = 0;
             for (const { threads, given, blocks, share, said } of rows) {
                 y += pen.note(said, 0, y + 8, pen.width, { size: 12 }) + 4;
@@ -42,9 +44,6 @@
             return y + lab.noted(pen, text("heldKey"), y - 6);
         } });
     });
-    heldRows("softmax-held-rows", "heldTitle", () => [[1024, "block", "t64v4"], [4096, "block", "t128v8"], [16384, "block", "t512v8"], [65536, "cluster", "c4t512v8", 4]].map(
-        ([cols, team, shape, cluster]) => ({ file: "ch11-softmax", kernel: `${team}_softmax_${shape}_f32`, cluster, bytes: 4 * cols, cols }),
-    ));
 
     // The blocks of a cluster: each writes its pair into the shared memory of all.
     const CLUSTER = 8;

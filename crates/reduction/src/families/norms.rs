@@ -62,10 +62,14 @@ pub fn shape_for(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     )
 }
 
+/// Returns whether rows may begin within a vector.
+fn begins_within(problem: &Problem<'_>, matrix: Matrix) -> bool {
+    !matrix.pitch.is_multiple_of(problem.per_vector())
+}
+
 /// The matrix with room in its rows for the first piece's elements that are none, where a row may begin within a vector.
 fn shifted(problem: &Problem<'_>, matrix: Matrix) -> Matrix {
-    let per = problem.per_vector();
-    let most = if matrix.pitch.is_multiple_of(per) { 0 } else { per - 1 };
+    let most = if begins_within(problem, matrix) { problem.per_vector() - 1 } else { 0 };
     Matrix { cols: matrix.cols + most, ..matrix }
 }
 
@@ -305,7 +309,7 @@ fn backward_shape(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
     let per = problem.per_vector();
     let vectors = matrix.cols.div_ceil(per);
     // Groups of lanes read shifted rows by elements, blocks do not.
-    let is_for_blocks = !matrix.pitch.is_multiple_of(per) && matrix.cols > OF_WARP && !is_of_few_waves(problem, matrix);
+    let is_for_blocks = begins_within(problem, matrix) && matrix.cols > OF_WARP && !is_of_few_waves(problem, matrix);
     if matrix.cols <= 2 * OF_WARP && !is_for_blocks {
         let each = vectors.div_ceil(32).max(if vectors >= 4 { 2 } else { 1 });
         let lanes = vectors.div_ceil(each).next_power_of_two();
