@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
 
@@ -21,9 +21,11 @@ mod desk;
 mod door;
 pub mod http;
 
-/// Time between two looks at the sources. Polling works everywhere, shared folders of virtual machines included; a look only asks for the
-/// times of files, a few milliseconds of work.
+/// Least time between two looks at the sources. Polling works everywhere, shared folders of virtual machines included; a look only asks
+/// for the times of files, a few milliseconds of work.
 const POLL: Duration = Duration::from_secs(1);
+/// Rest after a look, in looks: where files are slow, they are asked less often.
+const REST: u32 = 200;
 /// Address at which open pages ask for the number of the build they should show.
 const VERSION_URL: &str = "/__version";
 /// Reloads a page when the number of the build changes; a server that stopped is no reason to.
@@ -88,7 +90,7 @@ impl House {
     /// Builds and says how it went. While someone is writing, a page that does not build is news and not the end.
     fn rebuild(&self, root: &Path) {
         let _writing = self.building.lock().unwrap_or_else(PoisonError::into_inner);
-        let began = std::time::Instant::now();
+        let began = Instant::now();
         match build(root) {
             Ok(built) => println!("built {} pages in {:.1} s", built.pages, began.elapsed().as_secs_f32()),
             Err(error) => eprintln!("error: {error:#}"),
@@ -125,9 +127,13 @@ pub fn run(root: &Path, port: u16, in_browser: bool, compile_limit: Duration) ->
 }
 
 fn watch(root: &Path, house: &House, mut sources: Sources) {
+    let mut rest = POLL;
     loop {
-        std::thread::sleep(POLL);
-        if sources.changed() {
+        std::thread::sleep(rest);
+        let began = Instant::now();
+        let has_changed = sources.changed();
+        rest = POLL.max(REST * began.elapsed());
+        if has_changed {
             // Pages are read for what they include only now: it costs a hundred times as much as a look.
             sources = Sources::of(root);
             house.rebuild(root);
