@@ -980,14 +980,13 @@ struct Target {
 };
 template <class Op>
 __device__ Target target_of(const Task<Op>& task, const Losses& losses,
-                            unsigned long long row, bool is_first) {
-    if (row >= task.rows) return {NO_LABEL, 0};
-    long long label = label_at(task.labels, task.label_bits, row);
-    if (label == losses.ignored) return {NO_LABEL, 0};
-    if (label >= 0 && label < task.cols)
-        return {static_cast<unsigned int>(label), 0};
-    if (is_first && losses.flag) atomicOr(losses.flag, 1);
-    return {NO_LABEL, __int_as_float(0x7fffffff)};
+                            long long label, bool is_first) {
+    bool is_column = static_cast<unsigned long long>(label) < task.cols;
+    bool counts = label != losses.ignored;
+    if (losses.flag && is_first && counts && !is_column)
+        atomicOr(losses.flag, 1);
+    return {counts && is_column ? static_cast<unsigned int>(label) : NO_LABEL,
+            counts && !is_column ? __int_as_float(0x7fffffff) : 0};
 }
 // What smoothing subtracts from each element before it adds them up, so that
 // a row far from 0 loses nothing: the element at the label.
@@ -1016,21 +1015,39 @@ __device__ void write_loss(const Task<Op>& task, const Losses& losses,
     task.out[row] = loss;
     if (losses.logsumexp) losses.logsumexp[row] = logsumexp;
 }
-// What a saved logsumexp stands for; NaN if it is infinite.
-__device__ Pair saved_pair(const Losses& losses, unsigned long long row) {
-    float saved = losses.logsumexp[row];
-    return {saved + (saved - saved), 1};
+// What a row's gradients take beside its elements and its pair.
+struct Given {
+    long long label_of_64;
+    int label_of_32; // widened later: to do it at once would be to wait
+    float gradient;
+    unsigned long long counted;
+    template <class Op>
+    __device__ Given(const Task<Op>& task, const Losses& losses,
+                     unsigned long long row)
+        : gradient(task.gradients[row * task.one_a_row]),
+          counted(losses.counted ? *losses.counted : 0) {
+        if (task.label_bits == 64)
+            label_of_64 = static_cast<const long long*>(task.labels)[row];
+        else
+            label_of_32 = static_cast<const int*>(task.labels)[row];
+    }
+    template <class Op>
+    __device__ long long label(const Task<Op>& task) const {
+        return task.label_bits == 64 ? label_of_64 : label_of_32;
+    }
+};
+__device__ float share_of(Pair all) {
+    return __fdiv_rn(exponential(all.max - base_of(all.max)), all.sum);
 }
 template <class Op>
 __device__ Known gradient_of(const Task<Op>& task, const Losses& losses,
-                             unsigned long long row, Target target, Pair all) {
-    float max = all.max;
-    if (losses.logsumexp) all = saved_pair(losses, row);
-    float gradient = task.gradients[row * task.one_a_row];
+                             Given given, Target target, float max,
+                             float share) {
+    float gradient = given.gradient, each = 0;
     if (losses.counted)
-        gradient = __fdiv_rn(gradient, __ull2float_rn(*losses.counted));
-    float each = __fdiv_rn(losses.smoothing, float(task.cols));
-    float share = __fdiv_rn(exponential(max - base_of(all.max)), all.sum);
+        gradient = __fdiv_rn(gradient, __ull2float_rn(given.counted));
+    if (losses.smoothing > 0)
+        each = __fdiv_rn(losses.smoothing, float(task.cols));
     float at_label = (1 - losses.smoothing) + each;
     return {max, each, share, at_label, gradient, target.label};
 }
@@ -1087,35 +1104,34 @@ template <class Op, unsigned int V>
 __device__ void loss_held(Task<Op> task, Losses losses, unsigned int lanes) {
     constexpr unsigned int W = PER_VECTOR<typename Op::In>;
     unsigned int lane = threadIdx.x & (lanes - 1);
-    unsigned long long at = row_of(lanes);
+    unsigned long long at = row_of(lanes), near = min(at, task.rows - 1);
     Row<Op, W> row(task, at, 0, task.cols, lanes);
     Held<Op, V, W> held;
     held.load(row, lane, lanes);
-    bool is_saved = Op::EACH && losses.logsumexp;
-    Pair saved = is_saved && at < task.rows ? saved_pair(losses, at) : Pair{};
-    Target target = target_of(task, losses, at, lane == 0);
+    Target target =
+        target_of(task, losses, label_at(task.labels, task.label_bits, near),
+                  lane == 0 && at == near);
     held.widen(row);
     float max = held.largest(), e[V][W], of_first, sums[4] = {};
     if (held.has_first) max = larger(max, held.first);
-    max = is_saved ? saved.max : together<true>(lanes, max);
+    max = together<true>(lanes, max);
     for (unsigned int k = 0; k < V * W; k++) {
         e[k / W][k % W] = exponential(held.x[k / W][k % W] - base_of(max));
         sums[k % 4] += e[k / W][k % W];
     }
     if (held.has_first)
         sums[0] += of_first = exponential(held.first - base_of(max));
-    Pair all = saved;
-    if (!is_saved)
-        all = {max, together<false>(lanes, (sums[0] + sums[1]) +
-                                               (sums[2] + sums[3]))};
+    Pair all = {max, together<false>(lanes, (sums[0] + sums[1]) +
+                                                (sums[2] + sums[3]))};
     if constexpr (Op::EACH) {
         if (target.label == NO_LABEL)
             fill(row, target.instead, lane, lanes);
         else
             held.write(row, lane, lanes, e, of_first,
-                       gradient_of(task, losses, at, target, all));
+                       gradient_of(task, losses, {task, losses, near}, target,
+                                   all.max, share_of(all)));
     } else {
-        float shift = shift_of(task, losses, at, target), sum = 0;
+        float shift = shift_of(task, losses, near, target), sum = 0;
         if (losses.smoothing > 0)
             sum = together<false>(lanes,
                                   sum_of(held, row, lane, lanes, shift));
@@ -1154,23 +1170,24 @@ __device__ Pair pair_and_sum(const Row<Op, W>& row, Pair* buffer,
     if (is_smooth) sum = block_sum<Op, BLOCK>(sum);
     return block_pair<Op, BLOCK>(group_pair<Op, WARP>(running.pair), buffer);
 }
-// A block goes through a row: once for its loss, once or, if nothing is
-// saved, twice for its gradient. A row without a label is not read.
+// A block goes through a row: once for its loss, twice for its gradient. A
+// row without a label is not read.
 template <class Op, unsigned int BLOCK, unsigned int LOADS>
 __device__ void loss_stream(Task<Op> task, Losses losses, unsigned int) {
     constexpr unsigned int W = PER_VECTOR<typename Op::In>;
     __shared__ Pair buffer[BLOCK / WARP];
     unsigned int at = blockIdx.x;
     Row<Op, W> row(task, at, 0, task.cols, BLOCK);
-    Target target = target_of(task, losses, at, threadIdx.x == 0);
+    Target target =
+        target_of(task, losses, label_at(task.labels, task.label_bits, at),
+                  threadIdx.x == 0);
     if constexpr (Op::EACH) {
         if (target.label == NO_LABEL)
             return fill(row, target.instead, threadIdx.x, BLOCK);
-        Pair all = losses.logsumexp
-                       ? saved_pair(losses, at)
-                       : pair_of<Op, BLOCK, LOADS>(row, buffer);
+        Pair all = pair_of<Op, BLOCK, LOADS>(row, buffer);
         write_all<Op, BLOCK, LOADS>(
-            row, gradient_of(task, losses, at, target, all));
+            row, gradient_of(task, losses, {task, losses, at}, target, all.max,
+                             share_of(all)));
     } else {
         float shift = shift_of(task, losses, at, target), sum = 0;
         if (target.label == NO_LABEL) row.cols = row.head = 0;
@@ -1180,40 +1197,61 @@ __device__ void loss_stream(Task<Op> task, Losses losses, unsigned int) {
             write_loss(task, losses, at, target, all, shift, sum);
     }
 }
-// Where its logsumexp is saved, nothing has to be found of a row: a block
-// takes `part` columns of it, and other blocks the rest. V vectors a thread
-// are on their way while those before them become gradients, and the first,
-// the logarithm and the gradient wait for no label.
-template <class Op, unsigned int V>
-__device__ void loss_saved(Task<Op> task, Losses losses, unsigned int part) {
-    constexpr unsigned int W = PER_VECTOR<typename Op::In>, STEP = 256 * V;
-    unsigned int parts = (task.cols - 1) / part + 1;
-    unsigned int number = blockIdx.x / parts, from = blockIdx.x % parts * part;
-    Row<Op, W> row(task, number, from, min(part, task.cols - from), 256);
-    Held<Op, V, W> held;
-    held.load(row, threadIdx.x, 256);
-    Pair all = saved_pair(losses, number);
-    Known known = gradient_of(task, losses, number, {}, all);
-    Target target = target_of(task, losses, number, threadIdx.x == 0);
+// Where its logsumexp is saved, nothing has to be found of a row, and what its
+// gradients take is asked for at once. `lanes` threads share a row, of one
+// block or of several; each has its next piece on its way while it makes
+// gradients of one. PLAIN: rows are whole vectors at multiples of 16 bytes.
+template <class Op, unsigned int W, bool PLAIN>
+__device__ void loss_saved(const Task<Op>& task, const Losses& losses,
+                           unsigned int lanes) {
+    unsigned long long number = row_of(lanes);
+    if (number >= task.rows) return;
+    unsigned int lane = (blockIdx.x * 256 + threadIdx.x) & (lanes - 1);
+    Given given(task, losses, number);
+    float saved = losses.logsumexp[number];
+    Row<Op, W> row(task, number, 0, task.cols, lanes);
+    if (PLAIN) row.aligned = true, row.head = 0;
+    auto left = [&](unsigned int at) { return PLAIN ? W : row.left(at); };
+    Piece<W> piece;
+    auto load = [&](unsigned int at) {
+        if (at < row.pieces())
+            ::load<W>(piece, row.in + row.begin(at), left(at), row.aligned);
+    };
+    load(lane);
+    Target target = target_of(task, losses, given.label(task), lane == 0);
     if (target.label == NO_LABEL)
-        return fill(row, target.instead, threadIdx.x, 256);
-    known.label = target.label - from;
-    float base = base_of(all.max);
-    if (held.has_first)
-        narrow(Op::each(held.first, 0, exponential(held.first - base),
-                        threadIdx.x, known),
-               row.out[threadIdx.x]);
-    held.has_first = false;
+        return fill(row, target.instead, lane, lanes);
+    saved += saved - saved; // NaN where it is infinite
+    Known known = gradient_of(task, losses, given, target, saved, 1);
+    auto gradient = [&](float x, unsigned int i) {
+        return Op::each(x, 0, exponential(x - saved), i, known);
+    };
 #pragma unroll 1
-    for (unsigned int at = threadIdx.x; at < row.pieces(); at += STEP) {
-        held.widen(row);
-        for (unsigned int k = 0; k < V; k++)
-            row.load(held.pieces[k], held.others[k], at + STEP + k * 256);
-        float e[V][W];
-        for (unsigned int k = 0; k < V * W; k++)
-            e[k / W][k % W] = exponential(held.x[k / W][k % W] - base);
-        held.write(row, at, 256, e, 0, known);
+    for (unsigned int at = lane; at < row.pieces(); at += lanes) {
+        float x[W];
+        widen(typename Op::In(), piece, x);
+        load(at + lanes);
+        for (unsigned int w = 0; w < W; w++)
+            x[w] = gradient(x[w], row.begin(at) + w);
+        store<W>(row.out + row.begin(at), x, left(at), row.aligned);
     }
+    if (!PLAIN && lane < row.head)
+        narrow(gradient(widen(row.in[lane]), lane), row.out[lane]);
+}
+// Rows that are not plain are taken by elements where there are threads for
+// that.
+template <class Op>
+__device__ void loss_saved(Task<Op> task, Losses losses, unsigned int lanes) {
+    constexpr unsigned int W = PER_VECTOR<typename Op::In>;
+    unsigned long long addresses =
+        reinterpret_cast<unsigned long long>(task.in) |
+        reinterpret_cast<unsigned long long>(task.out);
+    if (addresses % sizeof(uint4) == 0 && (task.pitch | task.cols) % W == 0)
+        loss_saved<Op, W, true>(task, losses, lanes);
+    else if (lanes >= task.cols)
+        loss_saved<Op, 1, false>(task, losses, lanes);
+    else
+        loss_saved<Op, W, false>(task, losses, lanes);
 }
 
 // The sum of the losses and the rows that count. In doubles, so that the
@@ -1272,23 +1310,26 @@ extern "C" __global__ void __launch_bounds__(256)
     if (counted) *counted = mine.count;
 }
 
-#define LOSS(OP, NAME, TYPE, THREADS, SHAPE, ...) \
+#define LOSS(OP, NAME, TYPE, THREADS, ...) \
     extern "C" __global__ void __launch_bounds__(THREADS) NAME##_##TYPE( \
         TASK(OP), long long ignored, float smoothing, float* logsumexp, \
         unsigned int* flag, const unsigned long long* counted, \
         unsigned int lanes) { \
-        SHAPE<OP, __VA_ARGS__>( \
-            GIVEN, {ignored, smoothing, logsumexp, flag, counted}, lanes); \
+        __VA_ARGS__(GIVEN, {ignored, smoothing, logsumexp, flag, counted}, \
+                    lanes); \
     }
 #define LOSSES(T, TYPE) \
-    LOSS(Loss<T>, loss_held_v2, TYPE, 256, loss_held, 2) \
-    LOSS(Loss<T>, loss_stream_t256u2, TYPE, 256, loss_stream, 256, 2) \
-    LOSS(Loss<T>, loss_stream_t512u2, TYPE, 512, loss_stream, 512, 2) \
-    LOSS(Loss<T>, loss_stream_t1024u2, TYPE, 1024, loss_stream, 1024, 2) \
-    LOSS(LossGradient<T>, loss_gradient_held_v2, TYPE, 256, loss_held, 2) \
-    LOSS(LossGradient<T>, loss_gradient_saved_v1, TYPE, 256, loss_saved, 1) \
-    LOSS(LossGradient<T>, loss_gradient_stream_t256, TYPE, 256, loss_stream, \
-         256, 8 / PER_VECTOR<T>)
+    LOSS(Loss<T>, loss_held_v2, TYPE, 256, loss_held<Loss<T>, 2>) \
+    LOSS(Loss<T>, loss_stream_t256u2, TYPE, 256, loss_stream<Loss<T>, 256, 2>) \
+    LOSS(Loss<T>, loss_stream_t512u2, TYPE, 512, loss_stream<Loss<T>, 512, 2>) \
+    LOSS(Loss<T>, loss_stream_t1024u2, TYPE, 1024, \
+         loss_stream<Loss<T>, 1024, 2>) \
+    LOSS(LossGradient<T>, loss_gradient_held_v2, TYPE, 256, \
+         loss_held<LossGradient<T>, 2>) \
+    LOSS(LossGradient<T>, loss_gradient_saved, TYPE, 256, \
+         loss_saved<LossGradient<T>>) \
+    LOSS(LossGradient<T>, loss_gradient_stream_t256, TYPE, 256, \
+         loss_stream<LossGradient<T>, 256, 8 / PER_VECTOR<T>>)
 LOSSES(float, f32)
 LOSSES(bf16, bf16)
 LOSSES(f16, f16)

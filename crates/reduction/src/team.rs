@@ -297,6 +297,11 @@ pub fn is_few(problem: &Problem<'_>, matrix: Matrix) -> bool {
     2 * matrix.rows < multiprocessors || matrix.rows * matrix.cols <= threads(problem) * OF_WAVE
 }
 
+/// Returns whether there is a multiprocessor for each row: then it gets as many threads as it has vectors, or half as many.
+pub fn is_spare(problem: &Problem<'_>, matrix: Matrix) -> bool {
+    matrix.rows <= u64::from(problem.card.multiprocessors)
+}
+
 /// Returns whether the blocks of its rows are there in a few waves, which end unevenly: fewer than eight rows for each multiprocessor.
 pub fn is_of_few_waves(problem: &Problem<'_>, matrix: Matrix) -> bool {
     matrix.rows < 8 * u64::from(problem.card.multiprocessors)
@@ -396,12 +401,13 @@ pub(crate) fn is_whole(problem: &Problem<'_>, matrix: Matrix) -> bool {
     matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per)
 }
 
-/// Groups of lanes that hold single elements, for short rows that are not whole vectors or do not begin at one.
-pub fn lanes_of_elements(problem: &Problem<'_>, matrix: Matrix, rows: u32) -> Option<Shape> {
-    let lanes = (matrix.cols.next_power_of_two() / 2).clamp(1, 32);
+/// Groups of lanes that hold single elements, for rows that are not whole vectors or do not begin at one: so many rows at once, about
+/// so many elements a lane, for rows of at most so many.
+pub fn lanes_of_elements(problem: &Problem<'_>, matrix: Matrix, (rows, each, most): (u32, u64, u64)) -> Option<Shape> {
+    let lanes = (matrix.cols.next_power_of_two() / each).clamp(1, 32);
     let vectors = matrix.cols.div_ceil(lanes).max(1) as u32;
     let shape = Shape::Groups { lanes: lanes as u32, rows, vectors, width: 1 };
-    (!is_whole(problem, matrix) && matrix.cols <= 64).then_some(shape)
+    (!is_whole(problem, matrix) && matrix.cols <= most).then_some(shape)
 }
 
 /// Two passes by blocks of so many threads.

@@ -8,6 +8,8 @@ const HELD_MOST: u64 = 64;
 const HELD_LEAST: u64 = 8;
 /// As many of 1,024 threads, which have 64 registers each.
 const HELD_OF_1024: u64 = 32;
+/// Elements of a row of which lanes may hold single elements, if it is not whole vectors.
+const ELEMENTS_MOST: u64 = 256;
 /// Bytes of a row from which on clusters, and blocks that go through it, are tried.
 const LONG_BYTES: u64 = 8 << 10;
 /// Numbers of vectors on their way at once.
@@ -19,9 +21,15 @@ pub fn candidates(problem: &Problem<'_>, matrix: Matrix, resident: fn(u64) -> u3
     let per = problem.per_vector();
     let vectors = matrix.cols.div_ceil(per);
     let is_long = matrix.cols * problem.ty.bytes() >= LONG_BYTES;
-    let mut found = if vectors <= 256 { groups(problem, vectors) } else { Vec::new() };
+    let is_few = matrix.rows <= u64::from(problem.card.multiprocessors);
+    let mut found = if vectors <= 256 { groups(problem, matrix.cols, per) } else { Vec::new() };
+    if matrix.cols <= ELEMENTS_MOST && !matrix.cols.is_multiple_of(per) {
+        found.extend(groups(problem, matrix.cols, 1));
+    }
     for blocks in [1, 2, 4, 8, 16] {
-        if blocks > 1 && (!is_long || !problem.op.is_per_element() || problem.card.clusters_of(blocks) == 0) {
+        // One result is worth a cluster only where its blocks fill no card.
+        let is_worth_it = problem.op.is_per_element() || is_few;
+        if blocks > 1 && (!is_long || !is_worth_it || problem.card.clusters_of(blocks) == 0) {
             continue;
         }
         for block in (1..=16).map(|warps| 64 * warps).filter(|block: &u32| blocks == 1 || block.is_power_of_two()) {
@@ -32,7 +40,7 @@ pub fn candidates(problem: &Problem<'_>, matrix: Matrix, resident: fn(u64) -> u3
                 Shape::Cluster { blocks, block, vectors: each }
             };
             found.push(held);
-            if blocks > 1 && block <= 512 {
+            if blocks > 1 && block <= 512 && problem.op.is_per_element() {
                 found.extend([2, 3].into_iter().filter_map(|stages| {
                     let resident = resident(u64::from(each) * per);
                     let team = PersistentTeam { blocks, block, vectors: each, stages, resident };
@@ -48,14 +56,14 @@ pub fn candidates(problem: &Problem<'_>, matrix: Matrix, resident: fn(u64) -> u3
     found
 }
 
-/// Lanes of a warp for rows of so many vectors.
-fn groups(problem: &Problem<'_>, vectors: u64) -> Vec<Shape> {
-    let per = problem.per_vector();
+/// Lanes of a warp for rows of so many elements, in pieces of `width`.
+fn groups(problem: &Problem<'_>, cols: u64, width: u64) -> Vec<Shape> {
+    let pieces = cols.div_ceil(width);
     let shape = |lanes: u32, rows: u32| {
-        let each = vectors.div_ceil(lanes.into());
-        let held = each * per * problem.op.arrays();
-        let fits = held * u64::from(rows) <= HELD_MOST && u64::from(lanes) < 2 * vectors;
-        fits.then_some(Shape::Groups { lanes, rows, vectors: each as u32, width: per as u32 })
+        let each = pieces.div_ceil(lanes.into());
+        let held = each * width * problem.op.arrays();
+        let fits = held * u64::from(rows) <= HELD_MOST && u64::from(lanes) < 2 * pieces;
+        fits.then_some(Shape::Groups { lanes, rows, vectors: each as u32, width: width as u32 })
     };
     [1, 2, 4, 8, 16, 32].into_iter().flat_map(|lanes| [shape(lanes, 1), shape(lanes, 2)]).flatten().collect()
 }

@@ -8,23 +8,26 @@ use crate::card::Card;
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::families::softmax;
-use crate::layout::{COUNT_MAX, Layout, Matrix};
+use crate::layout::{Layout, Matrix};
 use crate::memory::{Role, Rule};
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan, Problem};
 use crate::reduction::Reduction;
 use crate::setters::setters;
 use crate::team::{Endings, Shape};
+use crate::text::grouped;
 
 /// Rows of one block of the launch that adds up losses, at least, and its blocks at most.
 const OF_TOTAL: u64 = 2048;
 const TOTALS: u64 = 1024;
 /// Bytes of the total of a block.
 const TOTAL_BYTES: u64 = 16;
-/// Vectors that a thread takes of a row whose logsumexp is saved, at most: of 4-byte elements, and of others. Of 8 to 128 KB a block the
-/// fastest on an H200.
-const OF_PART: [u64; 2] = [4, 8];
-/// Threads of the blocks that share such a row.
+/// Vectors that a thread takes of a row whose logsumexp is saved, at least, where the card does not hold a thread for each: of 4-byte
+/// elements, and of others. The fastest on an H200.
+const OF_SHARE: [u64; 2] = [2, 4];
+/// Lanes that read a row in one go, at least.
+const LINE: u64 = 4;
+/// Threads of a block of such rows.
 const SHARING: u64 = 256;
 
 /// Result of the rows' losses.
@@ -175,9 +178,7 @@ impl CrossEntropy {
         let (rows, vectors) = (self.matrix.rows, self.matrix.cols.div_ceil(per));
         let threads = u64::from(card.multiprocessors) * u64::from(card.threads_per_multiprocessor);
         let suits = |&block: &u32| rows * u64::from(block) <= threads && vectors >= 4 * u64::from(block);
-        // Where nothing has to be found of a row, its threads need not be a team.
-        let is_held = !(self.is_backward && self.has_logsumexp) || vectors <= SHARING / 2;
-        held(vectors, per).filter(|_| is_held).unwrap_or_else(|| {
+        held(vectors, per).filter(|_| !self.finds_nothing()).unwrap_or_else(|| {
             if self.is_backward {
                 Shape::Stream { block: 256, loads: 8 / per as u32 }
             } else {
@@ -205,12 +206,15 @@ impl CrossEntropy {
             ),
             (true, _) => (vec![self.pass(card, shape, Arg::Sums(0), none)], vec![self.matrix.span().unwrap_or(0)]),
         };
-        let stream = match (self.is_backward, self.has_logsumexp) {
-            (false, _) => "",
-            (true, false) => ", and read it twice",
-            (true, true) => ", or through a part of it",
+        let why = if self.finds_nothing() {
+            format!(
+                "a row's logsumexp is given, so that its threads find nothing together: {} share a row",
+                grouped(self.sharing(card))
+            )
+        } else {
+            let stream = if self.is_backward { ", and read it twice" } else { "" };
+            shape.why(self.matrix.cols * ty.bytes(), Endings { held: "", stream, parts: "" })
         };
-        let why = shape.why(self.matrix.cols * ty.bytes(), Endings { held: "", stream, parts: "" });
         // A ticket of 32 bits.
         let state_words = u64::from(passes.len() > 1);
         Plan { passes, sums, state_words, why, ..Plan::default() }
@@ -233,9 +237,10 @@ impl CrossEntropy {
                     roundings(lanes, elements) + elements,
                 )
             }
-            // Nothing has to be found of such a row: blocks share it.
-            Shape::Stream { .. } if let Some((parts, length)) = self.parts(card) => {
-                ("saved_v1".to_owned(), SHARING as u32, length, rows * parts, 0)
+            // Its threads need not be a team: a block has several such rows, or a part of one.
+            Shape::Stream { .. } if self.finds_nothing() => {
+                let lanes = self.sharing(card);
+                ("saved".to_owned(), SHARING as u32, lanes as u32, (rows * lanes).div_ceil(SHARING), 0)
             }
             Shape::Stream { block, loads } => {
                 let name =
@@ -270,19 +275,28 @@ impl CrossEntropy {
         Pass { elements: rows * cols, additions, ..Pass::new(name, grid, block.into(), args) }
     }
 
-    /// Blocks that share a row whose logsumexp is saved, and the columns of each, whole lines; `None` where it is not saved, or a grid
-    /// cannot have so many.
-    fn parts(&self, card: &Card) -> Option<(u64, u32)> {
-        let Matrix { rows, cols, .. } = self.matrix;
+    /// Returns whether a row's gradients take nothing that has to be found of the row.
+    fn finds_nothing(&self) -> bool {
+        self.is_backward && self.has_logsumexp
+    }
+
+    /// Threads that share a row of which nothing has to be found, a power of two.
+    fn sharing(&self, card: &Card) -> u64 {
+        let Matrix { rows, cols, pitch } = self.matrix;
         let per = 16 / self.ty.bytes();
-        // As few vectors a thread as the blocks that the card holds at a time leave.
-        let blocks = u64::from(card.multiprocessors) * u64::from(card.blocks_of(SHARING as u32));
-        let each = (rows * cols.div_ceil(per)).div_ceil(SHARING * blocks.max(1));
-        let each = each.clamp(1, OF_PART[usize::from(self.ty.bytes() < 4)]);
-        let parts = cols.div_ceil(each * SHARING * per);
-        let length = cols.div_ceil(parts).next_multiple_of(128 / self.ty.bytes());
-        let parts = cols.div_ceil(length);
-        (self.is_backward && self.has_logsumexp && rows * parts <= COUNT_MAX).then_some((parts, length as u32))
+        let threads = u64::from(card.multiprocessors) * u64::from(card.threads_per_multiprocessor);
+        // A thread an element, where vectors could not be read and the card holds so many.
+        if rows * cols <= threads && (cols % per != 0 || pitch % per != 0) {
+            return cols.max(1).next_power_of_two();
+        }
+        let vectors = cols.div_ceil(per).max(1);
+        let most = OF_SHARE[usize::from(self.ty.bytes() < 4)];
+        let each = (rows * vectors).div_ceil(threads).clamp(1, most);
+        let lanes = vectors.div_ceil(each).max(vectors.min(LINE)).next_power_of_two();
+        // Half as many, where that leaves fewer of them idle in their last round.
+        let slots = |lanes: u64| vectors.next_multiple_of(lanes);
+        let is_better = each > 1 && lanes > LINE && 20 * slots(lanes / 2) < 17 * slots(lanes);
+        if is_better { lanes / 2 } else { lanes }
     }
 
     /// Blocks that add up losses.

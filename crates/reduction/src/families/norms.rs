@@ -5,7 +5,7 @@ use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan, Problem};
 use crate::team::{
     Endings, FEW, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns, held_by_block,
-    is_few, is_of_few_waves, is_whole, lanes_of_elements, parts, stream,
+    is_few, is_of_few_waves, is_spare, is_whole, lanes_of_elements, parts, stream,
 };
 
 /// Elements of a row that are a warp's; backward, where a barrier for each row would be one in every turn, twice as many.
@@ -82,7 +82,8 @@ fn alike(problem: &Problem<'_>, teams: u64) -> u64 {
 }
 
 fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
-    if let Some(shape) = lanes_of_elements(problem, matrix, 1) {
+    let most = if problem.op == Op::AddLayerNorm && is_spare(problem, matrix) { 256 } else { 64 };
+    if let Some(shape) = lanes_of_elements(problem, matrix, (1, 2, most)) {
         return shape;
     }
     let held = shifted(problem, matrix);
@@ -96,9 +97,13 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
 fn forward_shape(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
     let per = problem.per_vector();
     let (is_few, is_narrow, adds) = (is_few(problem, matrix), per > 4, problem.op.adds());
-    let of_warp = if is_narrow && !is_few && !adds { 2 * OF_WARP } else { OF_WARP };
+    let of_warp = match is_few {
+        true if is_spare(problem, matrix) => OF_WARP / 2,
+        false if is_narrow && !adds => 2 * OF_WARP,
+        _ => OF_WARP,
+    };
     if matrix.cols <= of_warp {
-        return Some(lanes(problem, matrix.cols.div_ceil(per)));
+        return Some(lanes(problem, matrix));
     }
     let in_turns = |teams, rows| first_to_take_turns(problem, matrix, teams, (rows, |_| PERSISTENT_THREADS));
     read_twice(problem, matrix)
@@ -118,22 +123,22 @@ fn unheld(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     }
 }
 
-/// Lanes that hold a row of so many vectors.
-fn lanes(problem: &Problem<'_>, vectors: u64) -> Shape {
+/// Lanes that hold a row.
+fn lanes(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     let per = problem.per_vector();
-    let (is_narrow, adds) = (per > 4, problem.op.adds());
+    let vectors = matrix.cols.div_ceil(per);
+    let (is_narrow, adds, is_spare) = (per > 4, problem.op.adds(), is_spare(problem, matrix));
     // Two vectors of halves have the bytes of a row on their way that make the trip worth it; of two inputs, one of each has.
-    let is_two_each = is_narrow && vectors >= 8 && problem.op != Op::AddRmsNorm;
+    let is_two_each = is_narrow && vectors >= 8 && problem.op != Op::AddRmsNorm && !is_spare;
     let each = vectors.div_ceil(32).max(if is_two_each { 2 } else { 1 });
     let lanes = vectors.div_ceil(each).next_power_of_two();
     let is_two = match (is_narrow, adds) {
-        (false, false) => (5..=16).contains(&vectors),
-        (false, true) => false,
+        _ if is_spare => false,
+        (false, _) => !adds && (5..=16).contains(&vectors),
         (true, true) => vectors < 8,
         (true, false) => vectors < 64,
     };
-    let rows = if is_two { 2 } else { 1 };
-    Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 }
+    Shape::Groups { lanes: lanes as u32, rows: 1 + u32::from(is_two), vectors: each as u32, width: per as u32 }
 }
 
 /// A block that reads its row twice, the second time from a cache, where registers for what it holds would leave too few warps: with two
@@ -146,8 +151,12 @@ fn read_twice(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
     let is_one_each = (9 * multiprocessors..20 * multiprocessors).contains(&(10 * matrix.rows));
     let (block, loads) = match matrix.cols {
         8193..=OF_BLOCK if is_narrow && is_of_waves && problem.op != Op::RmsNorm => (256, 4),
+        7681..=8192 if is_narrow && is_of_waves && problem.op == Op::AddRmsNorm => (256, 4),
         5121..=8192 if !is_narrow && is_of_waves && adds => (256, 4),
+        8193..=OF_BLOCK if !is_narrow && is_of_waves && problem.op == Op::AddRmsNorm => (512, 4),
         16_385..=32_768 if is_narrow && adds && is_one_each => (1024, 2),
+        16_385..=32_768 if problem.op == Op::AddRmsNorm && is_one_each => (1024, 4),
+        131_073.. if !is_narrow && adds && 10 * matrix.rows >= 9 * multiprocessors => (1024, 4),
         _ => return None,
     };
     Some(Shape::Stream { block, loads })
@@ -158,12 +167,11 @@ fn teams_of_few_waves(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> &'
     let is_one_wave = is_few && matrix.rows >= u64::from(problem.card.multiprocessors);
     let is_of_waves = !is_few && is_of_few_waves(problem, matrix) && matrix.cols > 4096;
     match (problem.per_vector() > 4, problem.op) {
-        (true, Op::RmsNorm | Op::AddRmsNorm) if is_of_waves && matrix.cols <= 8192 => {
-            &[(1, 320, 16), (1, 384, 16), (1, 256, 32)]
-        }
+        (true, Op::RmsNorm) if is_of_waves && matrix.cols <= 8192 => &[(1, 256, 32)],
+        (true, Op::AddRmsNorm) if is_of_waves && matrix.cols <= 8192 => &[(1, 320, 16), (1, 384, 16), (1, 256, 32)],
         (true, Op::RmsNorm) if is_of_waves => &[(1, 256, 48), (1, 448, 32)],
         (true, _) if is_of_waves => &[(1, 256, 24)],
-        (false, Op::RmsNorm) if is_of_waves => &[(1, 320, 16)],
+        (false, Op::RmsNorm | Op::LayerNorm) if is_of_waves => &[(1, 320, 16)],
         (false, _) if is_of_waves => &[(1, 256, 20)],
         // Blocks of 512 threads, four of them, have too few registers for what a centred norm holds.
         (false, op) if is_one_wave && op.is_centred() && matrix.cols > 2048 => &[(1, 256, 16)],
@@ -279,13 +287,13 @@ fn teams_of_floats(op: Op) -> &'static [Team] {
 /// measured on an H200 and H100s.
 fn turns(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [(Team, u32)]) {
     let teams: &[(Team, u32)] = match (problem.per_vector() > 4, problem.op) {
-        (true, Op::RmsNorm) => &[((2, 256, 56), 2), ((8, 256, 32), 2), ((8, 512, 32), 3), ((16, 512, 32), 2)],
+        (true, Op::RmsNorm) => &[((2, 256, 56), 2), ((8, 256, 32), 2), ((8, 512, 32), 3), ((16, 256, 64), 2)],
         (true, Op::LayerNorm) => {
             &[((2, 256, 56), 2), ((2, 512, 32), 2), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]
         }
         (true, _) => &[((8, 128, 32), 2), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)],
         (false, Op::LayerNorm | Op::RmsNorm) => {
-            &[((8, 128, 28), 2), ((8, 256, 16), 2), ((8, 512, 16), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]
+            &[((8, 128, 28), 2), ((8, 256, 16), 2), ((16, 128, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]
         }
         (false, _) => &[((8, 128, 28), 2), ((8, 256, 16), 2), ((8, 512, 16), 2), ((16, 512, 16), 2)],
     };
@@ -299,7 +307,7 @@ fn turns_of_few_waves(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [
     let is_one = problem.per_vector() == 4 && is_of_few_waves(problem, matrix) && matrix.cols <= OF_BLOCK;
     match (is_one, problem.op.adds()) {
         (true, true) => (OF_BLOCK / 2, &[((8, 128, 16), 2)]),
-        (true, false) => (OF_BLOCK / 3, &[((4, 64, 28), 2), ((2, 256, 32), 2)]),
+        (true, false) => (OF_BLOCK / 3, &[((4, 64, 28), 2), ((4, 128, 24), 3), ((2, 256, 32), 2)]),
         (false, _) => (OF_BLOCK, &[]),
     }
 }

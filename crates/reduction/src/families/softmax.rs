@@ -4,8 +4,8 @@ use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::{Arg, Plan, Problem};
 use crate::team::{
-    Endings, FEW, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns, held_by_block,
-    is_few, is_of_few_waves, lanes_of_elements, parts, stream, threads,
+    Endings, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns, held_by_block, is_few,
+    is_of_few_waves, is_spare, is_whole, lanes_of_elements, parts, stream, threads,
 };
 
 /// Elements of a row that are a warp's.
@@ -13,9 +13,7 @@ const OF_WARP: u64 = 512;
 /// Rows that a cluster in turns takes at least.
 const ROWS_OF_CLUSTER: u64 = 2;
 /// Bytes of a row from which on it is only read, not held, where it has one result: of floats, and of halves.
-const OF_STREAM: [u64; 2] = [20 << 10, 32 << 10];
-/// Elements of such a row that a block holds in any case, where there are fewer rows than multiprocessors.
-const OF_FEW: u64 = 32 << 10;
+const OF_STREAM: [u64; 2] = [28 << 10, 32 << 10];
 
 /// Elements that a thread of a block holds of one matrix, where no team was measured to do better with more. Those of two bytes
 /// bring more work for each byte, which more threads hide better.
@@ -40,23 +38,61 @@ pub fn shape_for(problem: &Problem<'_>, matrix: Matrix) -> Shape {
 }
 
 fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
-    if let Some(shape) = lanes_of_elements(problem, matrix, 2) {
+    let is_few = is_few(problem, matrix);
+    let of_elements = match problem.op {
+        Op::CrossEntropy if is_few && problem.per_vector() == 4 => (1, 1, 32),
+        _ if is_few => (1, 2, 256),
+        _ => (2, 2, 64),
+    };
+    if let Some(shape) = lanes_of_elements(problem, matrix, of_elements) {
         return shape;
     }
-    let is_few = is_few(problem, matrix);
     let (is_each, is_narrow) = (problem.op.is_per_element(), problem.per_vector() > 4);
     let is_light = problem.op.arrays() == 1 && is_each;
     // If nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
-    let of_warp = if !is_few && (!is_each || is_narrow && is_light) { 2 * OF_WARP } else { OF_WARP };
+    let of_warp = match is_few {
+        true if is_spare(problem, matrix) && (is_each || !is_narrow) => OF_WARP / 2,
+        true if is_each || !is_narrow => OF_WARP,
+        false if is_each && !(is_narrow && is_light) => OF_WARP,
+        _ => 2 * OF_WARP,
+    };
     if matrix.cols <= of_warp {
         return lanes(problem, matrix);
     }
     if !is_each {
         return one_result(problem, matrix, is_few);
     }
-    first_to_take_turns(problem, matrix, turns(problem, matrix), (ROWS_OF_CLUSTER, resident_threads))
+    not_whole(problem, matrix)
+        .or_else(|| {
+            let turns = turns(problem, matrix);
+            first_to_take_turns(problem, matrix, turns, (ROWS_OF_CLUSTER, resident_threads))
+        })
         .or_else(|| read_twice(problem, matrix))
         .unwrap_or_else(|| blocks(problem, matrix, is_few))
+}
+
+/// For long rows of halves that are not whole vectors or do not begin at one: those cost clusters in turns more than others, since what
+/// is not a whole vector is waited for.
+fn not_whole(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
+    let cols = matrix.cols;
+    if problem.per_vector() == 4 || cols <= 16_384 || is_whole(problem, matrix) || !has_a_row_each(problem, matrix) {
+        return None;
+    }
+    let block = |threads, most| first_to_hold(problem, matrix, [(1, threads, most)]);
+    let stream = |block, loads| Some(Shape::Stream { block, loads });
+    match problem.op {
+        Op::Softmax if cols <= 24_576 => stream(512, 2),
+        Op::Softmax if cols <= 32_768 => stream(512, 4),
+        Op::LogSoftmax if cols <= 32_768 => block(512, 64),
+        Op::CrossEntropyBackward if cols <= 24_576 => stream(512, 2),
+        Op::CrossEntropyBackward if cols <= 32_768 => None,
+        Op::Softmax | Op::LogSoftmax | Op::CrossEntropyBackward => first_to_hold(problem, matrix, [(8, 128, 64)]),
+        Op::SoftmaxBackward | Op::LogSoftmaxBackward if cols <= 24_576 => block(768, 32),
+        Op::SoftmaxBackward if cols <= 32_768 => stream(512, 4),
+        Op::LogSoftmaxBackward if cols <= 32_768 => stream(1024, 2),
+        Op::SoftmaxBackward | Op::LogSoftmaxBackward if cols <= 65_536 => stream(1024, 4),
+        _ => None,
+    }
 }
 
 /// A block that reads its row twice, the second time from a cache, where registers for what it holds would leave too few warps.
@@ -64,6 +100,12 @@ fn read_twice(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
     let (cols, is_narrow) = (matrix.cols, problem.per_vector() > 4);
     let is_short = is_of_few_waves(problem, matrix);
     let (block, loads) = match (is_narrow, problem.op) {
+        (true, Op::LogSoftmaxBackward) if (131_073..=196_608).contains(&cols) => {
+            if !has_a_row_each(problem, matrix) {
+                return Some(parts(problem, matrix, (256, 2), 256));
+            }
+            (1024, 4)
+        }
         _ if !has_a_row_each(problem, matrix) => return None,
         (true, Op::LogSoftmaxBackward) if (12_289..=32_768).contains(&cols) => (1024, 2),
         (true, Op::SoftmaxBackward | Op::LogSoftmaxBackward) if (8193..=14_336).contains(&cols) => {
@@ -89,33 +131,62 @@ pub fn resident_threads(elements: u64) -> u32 {
 /// measured on H100s and an H200.
 fn turns(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [(Team, u32)]) {
     let is_short = matrix.rows < 2 * u64::from(problem.card.multiprocessors);
+    let (are_few, is_of_few_waves) = (are_few(problem, matrix), is_of_few_waves(problem, matrix));
     match (problem.per_vector() > 4, problem.op) {
+        (true, Op::Softmax | Op::LogSoftmax) if are_few => (163_840, &[((16, 256, 64), 2)]),
         (true, Op::Softmax | Op::LogSoftmax) if is_short => {
             (16_384, &[((2, 512, 32), 2), ((8, 256, 32), 2), ((16, 256, 32), 2), ((16, 256, 64), 2)])
         }
         (true, Op::Softmax | Op::LogSoftmax) => {
-            (16_384, &[((2, 512, 32), 2), ((8, 128, 64), 2), ((8, 256, 64), 2), ((16, 256, 64), 2)])
+            (16_384, &[((2, 256, 64), 2), ((8, 128, 64), 2), ((8, 256, 64), 2), ((16, 256, 64), 2)])
         }
         (true, Op::CrossEntropyBackward) => {
             (16_384, &[((2, 256, 64), 2), ((8, 128, 64), 2), ((8, 256, 64), 2), ((16, 256, 64), 2)])
         }
-        (true, Op::SoftmaxBackward) => {
+        (true, Op::SoftmaxBackward) if are_few => (65_536, &[((16, 512, 16), 2), ((16, 512, 32), 2)]),
+        (true, Op::LogSoftmaxBackward) if are_few && matrix.cols <= 131_072 => (65_536, &[((16, 512, 16), 2)]),
+        (true, Op::SoftmaxBackward) if is_of_few_waves => {
             (16_384, &[((8, 256, 16), 2), ((8, 256, 32), 3), ((8, 512, 32), 2), ((16, 512, 32), 2)])
+        }
+        (true, Op::SoftmaxBackward) => {
+            (16_384, &[((2, 512, 32), 3), ((8, 256, 32), 3), ((8, 512, 32), 2), ((16, 512, 32), 2)])
+        }
+        // A thread would hold three vectors, and many none.
+        (true, Op::LogSoftmaxBackward) if (131_073..=196_608).contains(&matrix.cols) => (0, &[]),
+        (true, Op::LogSoftmaxBackward) if is_of_few_waves => {
+            (32_768, &[((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
         }
         (true, Op::LogSoftmaxBackward) => {
             (16_384, &[((2, 512, 32), 3), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
         }
-        (false, Op::Softmax | Op::LogSoftmax) if is_of_few_waves(problem, matrix) && matrix.cols <= 16_384 => {
+        (false, Op::Softmax | Op::LogSoftmax) if is_of_few_waves && matrix.cols <= 16_384 => {
             (8192, &[((8, 128, 16), 2)])
         }
         // Blocks that hold a row each would all begin and end at once.
         (false, Op::Softmax | Op::LogSoftmax | Op::CrossEntropyBackward) if is_short => {
-            (16_384, &[((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
+            (16_384, &[((8, 256, 32), 2), ((16, 512, 16), 2), ((16, 256, 40), 2), ((16, 512, 32), 2)])
         }
-        (false, Op::Softmax | Op::LogSoftmax) => (131_072, &[((16, 512, 32), 2)]),
+        (false, Op::Softmax | Op::LogSoftmax | Op::CrossEntropyBackward)
+            if is_of_few_waves && matrix.cols <= 57_344 =>
+        {
+            (
+                16_384,
+                if is_whole(problem, matrix) { &[((8, 256, 28), 2)] } else { &[((8, 256, 16), 2), ((8, 128, 56), 2)] },
+            )
+        }
+        (false, Op::Softmax | Op::LogSoftmax) => (131_072, &[((16, 256, 40), 2), ((16, 512, 32), 2)]),
         (false, Op::CrossEntropyBackward) => (32_768, &[((8, 256, 28), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]),
+        (false, Op::SoftmaxBackward | Op::LogSoftmaxBackward) if are_few => {
+            (65_536, &[((16, 512, 16), 2), ((16, 512, 20), 2)])
+        }
+        (false, Op::SoftmaxBackward | Op::LogSoftmaxBackward) => (131_072, &[((16, 512, 20), 2)]),
         _ => (0, &[]),
     }
+}
+
+/// Returns whether four multiprocessors or more are there for each row.
+fn are_few(problem: &Problem<'_>, matrix: Matrix) -> bool {
+    4 * matrix.rows <= u64::from(problem.card.multiprocessors)
 }
 
 /// Lanes that hold a row.
@@ -127,6 +198,8 @@ fn lanes(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     // Fewer lanes have fewer pairs to bring together, where that is much of the work: of one result a row, and of labels, which
     // every lane asks for. Of two bytes, a lane needs two vectors on their way to make the trip worth it.
     let least = match (is_each, vectors) {
+        _ if is_spare(problem, matrix) && has_labels && !is_each && !is_narrow => 2,
+        _ if is_spare(problem, matrix) => 1,
         (false, 65..) if !is_narrow => 8,
         (false, 5..=16) if is_narrow => 2,
         (false, _) => vectors.clamp(1, 4),
@@ -143,56 +216,158 @@ fn lanes(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 }
 }
 
-/// For a row with one result: a block that holds it, or goes through it, or many that share one out.
+/// For a row with one result: a team that holds it, or goes through it, or blocks that share one out.
 fn one_result(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
-    let is_narrow = problem.per_vector() > 4;
-    let are_fewer = !has_a_row_each(problem, matrix);
-    let all = match is_few {
-        true if are_fewer => &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 512, 8), (1, 512, 32), (1, 1024, 32)],
-        true => FEW,
-        false => many(problem, matrix),
-    };
+    let (is_narrow, are_fewer) = (problem.per_vector() > 4, !has_a_row_each(problem, matrix));
     let is_worth_holding = matrix.cols * problem.ty.bytes() <= OF_STREAM[usize::from(is_narrow)];
-    if (is_worth_holding || are_fewer && matrix.cols <= OF_FEW)
-        && let Some(shape) = first_to_hold(problem, matrix, all.iter().copied())
-    {
+    let all: &[Team] = match () {
+        _ if are_fewer || is_few && matrix.cols <= 8192 => ONE_RESULT_OF_FEW[usize::from(!is_narrow)],
+        _ if is_few => OF_LONG,
+        _ if is_narrow && !is_whole(problem, matrix) => &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 512, 56)],
+        _ if is_worth_holding => many(problem, matrix),
+        _ => &[],
+    };
+    if let Some(shape) = first_to_hold(problem, matrix, all.iter().copied()) {
         return shape;
     }
-    let loads = if is_narrow { 2 } else { 4 };
-    // One launch, if there is a row for nearly every multiprocessor, costs less than parts and what brings them together.
     if are_fewer {
-        return parts(problem, matrix, (512, loads), 512);
+        return one_result_of_few(problem, matrix);
     }
     // The smallest that fill nearly all of the card.
     let blocks = if is_narrow { &[256, 512][..] } else { &[512] };
     let fills = |block: &u64| 10 * matrix.rows * block >= 9 * threads(problem);
     let block = blocks.iter().copied().find(fills).unwrap_or(1024);
-    Shape::Stream { block: block as u32, loads }
+    Shape::Stream { block: block as u32, loads: if is_narrow { 2 } else { 4 } }
+}
+
+/// Blocks that hold a row with one result where there are few rows, two vectors a thread: of halves, and of floats.
+const ONE_RESULT_OF_FEW: [&[Team]; 2] = [
+    &[
+        (1, 64, 16),
+        (1, 192, 8),
+        (1, 128, 16),
+        (1, 192, 16),
+        (1, 256, 16),
+        (1, 320, 16),
+        (1, 384, 16),
+        (1, 448, 16),
+        (1, 512, 16),
+    ],
+    &[
+        (1, 64, 8),
+        (1, 128, 8),
+        (1, 128, 12),
+        (1, 256, 8),
+        (1, 384, 8),
+        (1, 256, 16),
+        (1, 320, 16),
+        (1, 384, 16),
+        (1, 448, 16),
+        (1, 512, 16),
+    ],
+];
+/// Longer rows, up to 16,384 elements.
+const OF_LONG: &[Team] = &[(1, 768, 16), (1, 896, 16), (1, 1024, 16)];
+
+/// For a long row with one result, where multiprocessors are left over: a cluster that holds it, as large as there is room for, or a
+/// block that goes through it; many blocks that share one out cost a second launch.
+fn one_result_of_few(problem: &Problem<'_>, matrix: Matrix) -> Shape {
+    let is_narrow = problem.per_vector() > 4;
+    let of_each = u64::from(problem.card.multiprocessors) / matrix.rows.max(1);
+    let teams: &[Team] = match (is_narrow, of_each) {
+        (true, 14..) => &[(1, 768, 16), (8, 128, 16), (8, 256, 16), (16, 256, 64)],
+        (true, 8..) => &[(1, 768, 16), (8, 128, 16), (8, 256, 16), (8, 256, 32), (16, 256, 40)],
+        (true, 4..) => &[(8, 128, 64), (16, 256, 40)],
+        (true, 2..) => &[(1, 1024, 32), (2, 512, 64)],
+        (true, _) => &[(1, 1024, 32)],
+        (false, 16..) => &[(8, 128, 16), (8, 256, 16), (16, 256, 16), (16, 512, 32)],
+        (false, 7..) => &[(8, 128, 16), (8, 256, 16), (8, 512, 16), (16, 512, 16)],
+        (false, 4..) => &[(8, 256, 32)],
+        (false, 2..) => &[(8, 256, 16)],
+        (false, _) => &[],
+    };
+    let long = OF_LONG.iter().filter(|_| of_each < if is_narrow { 8 } else { 7 });
+    if let Some(shape) = first_to_hold(problem, matrix, long.chain(teams).copied()) {
+        return shape;
+    }
+    match (is_narrow, matrix.cols) {
+        (true, ..=131_072) if of_each < 2 => Shape::Stream { block: 1024, loads: 2 },
+        (false, ..=131_072) if of_each < 4 => Shape::Stream { block: 1024, loads: 4 },
+        (_, ..=524_288) => parts(problem, matrix, (256, 2), 256),
+        _ => parts(problem, matrix, (512, if is_narrow { 2 } else { 4 }), 512),
+    }
 }
 
 /// Blocks that hold a row of few in two matrices, of two bytes and of floats.
-const FEW_OF_TWO: &[Team] =
-    &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 384, 8), (1, 320, 16), (1, 384, 16), (1, 448, 16), (1, 512, 16)];
-const FEW_OF_TWO_WIDE: &[Team] = &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 384, 8), (1, 512, 8), (1, 1024, 8)];
+const FEW_OF_TWO: &[Team] = &[
+    (1, 64, 8),
+    (1, 128, 8),
+    (1, 192, 8),
+    (1, 256, 8),
+    (1, 384, 8),
+    (1, 320, 16),
+    (1, 384, 16),
+    (1, 448, 16),
+    (1, 512, 24),
+    (1, 448, 32),
+];
+const FEW_OF_ONE: &[Team] = &[
+    (1, 64, 8),
+    (1, 128, 8),
+    (1, 128, 12),
+    (1, 192, 8),
+    (1, 256, 8),
+    (1, 384, 8),
+    (1, 512, 8),
+    (1, 640, 8),
+    (1, 768, 8),
+    (1, 896, 8),
+    (1, 1024, 8),
+];
+const FEW_OF_TWO_WIDE: &[Team] = &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 384, 8), (1, 512, 8), (1, 512, 16)];
 
 /// Blocks that hold a row of many.
 fn many(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
     match (problem.per_vector() > 4, problem.op.arrays()) {
         (false, 1) if problem.op.has_gradients() => &[(1, 64, 16), (1, 128, 32), (1, 256, 64), (1, 1024, 32)],
         (false, 1) if problem.op.is_per_element() && is_of_few_waves(problem, matrix) => {
-            &[(1, 64, 16), (1, 128, 32), (1, 384, 20), (1, 512, 32), (1, 1024, 32)]
+            &[(1, 64, 16), (1, 128, 32), (1, 320, 16), (1, 384, 20), (1, 512, 32), (1, 1024, 32)]
+        }
+        (false, 1) if problem.op == Op::LogSoftmax => {
+            &[(1, 64, 16), (1, 128, 32), (1, 512, 16), (1, 256, 64), (1, 1024, 32)]
         }
         (false, 1) if problem.op.is_per_element() => &[(1, 64, 16), (1, 128, 32), (1, 512, 32), (1, 1024, 32)],
-        (false, 1) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 320, 16), (1, 512, 64)],
+        (false, 1) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 320, 16), (1, 448, 16)],
         (false, _) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 32)],
-        (true, 1) if problem.op.is_per_element() && is_of_few_waves(problem, matrix) => {
-            &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 384, 32), (1, 640, 24), (1, 1024, 32)]
+        (true, 1) if problem.op.is_per_element() && is_of_few_waves(problem, matrix) => &[
+            (1, 64, 32),
+            (1, 128, 32),
+            (1, 256, 24),
+            (1, 320, 24),
+            (1, 256, 32),
+            (1, 384, 32),
+            (1, 640, 24),
+            (1, 1024, 32),
+        ],
+        (true, 1) if problem.op == Op::LogSoftmax => {
+            &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 384, 40), (1, 512, 32), (1, 1024, 32)]
         }
         (true, 1) if problem.op.is_per_element() => {
             &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 384, 32), (1, 512, 32), (1, 1024, 32)]
         }
-        (true, 1) if is_of_few_waves(problem, matrix) => &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 512, 32)],
-        (true, 1) => &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 384, 32), (1, 512, 32)],
+        (true, 1) if is_of_few_waves(problem, matrix) => {
+            &[(1, 64, 32), (1, 128, 32), (1, 320, 16), (1, 384, 16), (1, 448, 16), (1, 256, 32), (1, 512, 32)]
+        }
+        (true, 1) => &[
+            (1, 64, 48),
+            (1, 128, 32),
+            (1, 256, 24),
+            (1, 192, 40),
+            (1, 256, 32),
+            (1, 384, 32),
+            (1, 256, 56),
+            (1, 512, 32),
+        ],
         (true, _) => &[(1, 64, 16), (1, 128, 16), (1, 192, 16), (1, 256, 16), (1, 320, 16), (1, 384, 16), (1, 512, 32)],
     }
 }
@@ -200,23 +375,35 @@ fn many(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
 /// A block that holds a row, or several; many that share one out.
 fn blocks(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
     let (most, is_narrow) = (held_most(problem), problem.per_vector() > 4);
+    let are_few = are_few(problem, matrix);
     // The more blocks a cluster has, the longer they wait for each other; but two blocks of a multiprocessor, each with 32 elements a
     // thread, wait at different times.
     let narrow_most = most.min(32);
     let of_cluster: &[Team] = match most {
+        32 if are_few && problem.op.arrays() == 1 => {
+            &[(8, 128, 16), (8, 256, 16), (8, 256, 32), (16, 128, 64), (16, 256, 40)]
+        }
+        64 if are_few => &[(8, 128, 12), (8, 256, 16), (8, 256, 32), (8, 512, 32), (16, 512, 32), (8, 512, most)],
+        _ if are_few && !is_narrow => {
+            &[(8, 256, 4), (8, 128, 16), (8, 256, 16), (16, 128, 32), (8, 512, 32), (16, 512, 32), (8, 512, most)]
+        }
+        _ if are_few => {
+            &[(8, 256, 16), (16, 128, 32), (8, 512, 32), (16, 512, 32), (8, 512, most), (8, 1024, narrow_most)]
+        }
         _ if is_few => {
             &[(8, 256, 16), (8, 512, 16), (8, 512, 32), (16, 512, 32), (8, 512, most), (8, 1024, narrow_most)]
         }
-        64 => &[(4, 512, 32), (4, 512, 64), (16, 256, 32), (8, 512, 64)],
-        _ if !is_narrow => &[(4, 512, 16), (8, 512, 16), (16, 512, 16), (16, 512, 32), (8, 1024, most)],
+        64 => &[(2, 512, 64), (4, 512, 64), (8, 512, 64)],
+        _ if !is_narrow => &[(2, 512, 32), (4, 512, 32), (8, 512, 32), (16, 512, 32), (8, 1024, most)],
         _ => &[(4, 512, 32), (8, 512, 32), (16, 512, 32), (8, 1024, most)],
     };
     let of_block = match (is_few, problem.op.arrays()) {
         (false, _) => many(problem, matrix),
-        (true, 1) => FEW,
+        (true, 1) if !is_narrow && are_few => &FEW_OF_ONE[..8],
+        (true, 1) => FEW_OF_ONE,
         (true, _) if is_narrow => FEW_OF_TWO,
         // Where there are multiprocessors enough, or a row is long, a cluster.
-        (true, _) if 6 * matrix.rows <= u64::from(problem.card.multiprocessors) || matrix.cols > 7168 => {
+        (true, _) if 8 * matrix.rows <= u64::from(problem.card.multiprocessors) || matrix.cols > 7168 => {
             &FEW_OF_TWO_WIDE[..5]
         }
         (true, _) => FEW_OF_TWO_WIDE,
