@@ -6,19 +6,19 @@
 // Worked. 65,536 rows of 1,024 floats are 256 MiB. To read and to write them is 512 MiB.
 
 // ANCHOR: copy
-// Each thread has AT_ONCE loads of 16 bytes in flight, and as many stores after them; a block takes what lies together. Nothing
-// is read twice, so that the L1 has nothing to keep.
+// Each thread has AT_ONCE loads of 16 bytes in flight, and as many stores after them; a block takes what lies together. Plain
+// loads and stores: those that ask for no place in a cache take 2 % longer.
 template <unsigned int AT_ONCE>
 __device__ void copy_all(const uint4* from, uint4* to, unsigned int vectors) {
     unsigned int first = blockIdx.x * AT_ONCE * blockDim.x + threadIdx.x;
     uint4 v[AT_ONCE];
     for (unsigned int k = 0; k < AT_ONCE; k++) {
         unsigned int i = first + k * blockDim.x;
-        if (i < vectors) v[k] = __ldcs(from + i);
+        if (i < vectors) v[k] = from[i];
     }
     for (unsigned int k = 0; k < AT_ONCE; k++) {
         unsigned int i = first + k * blockDim.x;
-        if (i < vectors) __stcs(to + i, v[k]);
+        if (i < vectors) to[i] = v[k];
     }
 }
 // ANCHOR_END: copy

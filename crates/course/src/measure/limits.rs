@@ -75,7 +75,7 @@ fn fastest<const N: usize>(bench: &Bench, graphs: [Vec<Timed<'_>>; N], bytes: u6
 }
 
 /// Vectors of 16 bytes that a thread copies, and threads a block: those among which the ceiling of copying is looked for.
-pub(super) const COPIES: [(u32, u32); 5] = [(1, 512), (2, 256), (2, 1024), (4, 256), (4, 512)];
+pub(super) const COPIES: [(u32, u32); 5] = [(1, 128), (1, 256), (2, 64), (2, 128), (4, 64)];
 /// It is read at these sizes in bytes that are read, as logarithms.
 const LG_COPIED: RangeInclusive<u32> = 26..=30;
 

@@ -65,7 +65,7 @@ fn groups(problem: &Problem<'_>, cols: u64, width: u64) -> Vec<Shape> {
         let fits = held * u64::from(rows) <= HELD_MOST && u64::from(lanes) < 2 * pieces;
         fits.then_some(Shape::Groups { lanes, rows, vectors: each as u32, width: width as u32 })
     };
-    [1, 2, 4, 8, 16, 32].into_iter().flat_map(|lanes| [shape(lanes, 1), shape(lanes, 2)]).flatten().collect()
+    [1, 2, 4, 8, 16, 32].into_iter().flat_map(|lanes| [1, 2, 4].map(|rows| shape(lanes, rows))).flatten().collect()
 }
 
 /// Vectors that a thread of these blocks holds of a row; `None` if they are too many, or many threads would have none.

@@ -4,9 +4,12 @@ use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan, Problem};
 use crate::team::{
-    Endings, FEW, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns, held_by_block,
-    is_few, is_of_few_waves, is_spare, is_whole, lanes_of_elements, parts, stream,
+    Endings, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns, held_by_block, is_few,
+    is_of_few_waves, is_spare, is_whole, lanes_of_elements, parts, stream,
 };
+use teams::{few, teams, teams_of_few_waves, turns, turns_of_few_waves};
+
+mod teams;
 
 /// Elements of a row that are a warp's; backward, where a barrier for each row would be one in every turn, twice as many.
 const OF_WARP: u64 = 512;
@@ -129,16 +132,20 @@ fn lanes(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     let vectors = matrix.cols.div_ceil(per);
     let (is_narrow, adds, is_spare) = (per > 4, problem.op.adds(), is_spare(problem, matrix));
     // Two vectors of halves have the bytes of a row on their way that make the trip worth it; of two inputs, one of each has.
-    let is_two_each = is_narrow && vectors >= 8 && problem.op != Op::AddRmsNorm && !is_spare;
+    let is_two_each = match problem.op {
+        _ if is_spare => false,
+        Op::LayerNorm if !is_narrow => (3..=4).contains(&vectors),
+        op => is_narrow && vectors >= 8 && op != Op::AddRmsNorm,
+    };
     let each = vectors.div_ceil(32).max(if is_two_each { 2 } else { 1 });
     let lanes = vectors.div_ceil(each).next_power_of_two();
-    let is_two = match (is_narrow, adds) {
-        _ if is_spare => false,
-        (false, _) => !adds && (5..=16).contains(&vectors),
-        (true, true) => vectors < 8,
-        (true, false) => vectors < 64,
+    let rows = match (is_narrow, adds) {
+        (false, false) if !is_spare && (5..=16).contains(&vectors) => 2,
+        (true, false) if !is_spare && vectors <= 2 && problem.op == Op::LayerNorm => 4,
+        (true, _) if !is_spare && vectors < if adds { 8 } else { 64 } => 2,
+        _ => 1,
     };
-    Shape::Groups { lanes: lanes as u32, rows: 1 + u32::from(is_two), vectors: each as u32, width: per as u32 }
+    Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 }
 }
 
 /// A block that reads its row twice, the second time from a cache, where registers for what it holds would leave too few warps: with two
@@ -160,156 +167,6 @@ fn read_twice(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
         _ => return None,
     };
     Some(Shape::Stream { block, loads })
-}
-
-/// Blocks that are tried first where all rows are there in a few waves: with no idle threads, and few enough that a wave has them all.
-fn teams_of_few_waves(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> &'static [Team] {
-    let is_one_wave = is_few && matrix.rows >= u64::from(problem.card.multiprocessors);
-    let is_of_waves = !is_few && is_of_few_waves(problem, matrix) && matrix.cols > 4096;
-    match (problem.per_vector() > 4, problem.op) {
-        (true, Op::RmsNorm) if is_of_waves && matrix.cols <= 8192 => &[(1, 256, 32)],
-        (true, Op::AddRmsNorm) if is_of_waves && matrix.cols <= 8192 => &[(1, 320, 16), (1, 384, 16), (1, 256, 32)],
-        (true, Op::RmsNorm) if is_of_waves => &[(1, 256, 48), (1, 448, 32)],
-        (true, _) if is_of_waves => &[(1, 256, 24)],
-        (false, Op::RmsNorm | Op::LayerNorm) if is_of_waves => &[(1, 320, 16)],
-        (false, _) if is_of_waves => &[(1, 256, 20)],
-        // Blocks of 512 threads, four of them, have too few registers for what a centred norm holds.
-        (false, op) if is_one_wave && op.is_centred() && matrix.cols > 2048 => &[(1, 256, 16)],
-        _ => &[],
-    }
-}
-
-/// Blocks and clusters that hold a row of few. Two vectors of a thread are on their way at once; more threads would wait for each other.
-fn few(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
-    match (problem.per_vector() > 4, problem.op.adds()) {
-        (true, adds) if matrix.cols > 2048 => {
-            if adds && matrix.cols > 7168 {
-                &[(8, 128, 8)]
-            } else {
-                &[(1, 192, 16), (1, 256, 16), (1, 320, 16), (1, 384, 16), (1, 448, 16), (1, 512, 16), (8, 128, 16)]
-            }
-        }
-        (false, _) if matrix.cols > 5120 => &[(8, 128, 8)],
-        _ => FEW,
-    }
-}
-
-/// Clusters that hold a row of few which no block does.
-const CLUSTERS_OF_FEW: &[Team] = &[(8, 256, 16), (16, 512, 8), (8, 512, 16), (8, 512, 32), (8, 1024, 32)];
-
-/// Blocks and clusters that may hold a row, by what was measured on an H200 and H100s, the first that does first. The more blocks a cluster has,
-/// the longer they wait for each other; the more elements a thread has, the fewer blocks are at home to hide it.
-fn teams(problem: &Problem<'_>, is_few: bool) -> &'static [Team] {
-    match (problem.per_vector() > 4, problem.op) {
-        _ if is_few => CLUSTERS_OF_FEW,
-        (true, Op::LayerNorm) => &[
-            (1, 64, 32),
-            (1, 128, 40),
-            (1, 256, 48),
-            (1, 448, 32),
-            (1, 512, 32),
-            (1, 1024, 32),
-            (4, 256, 64),
-            (8, 256, 64),
-            (16, 256, 64),
-            (8, 1024, 32),
-        ],
-        (true, Op::RmsNorm) => &[
-            (1, 128, 24),
-            (1, 192, 24),
-            (1, 128, 40),
-            (1, 256, 32),
-            (1, 384, 40),
-            (1, 512, 32),
-            (1, 1024, 32),
-            (4, 256, 64),
-            (8, 256, 64),
-            (16, 256, 64),
-            (8, 1024, 32),
-        ],
-        (true, _) => &[
-            (1, 64, 16),
-            (1, 128, 32),
-            (1, 256, 32),
-            (1, 384, 32),
-            (1, 448, 32),
-            (1, 512, 32),
-            (1, 1024, 32),
-            (8, 256, 32),
-            (4, 1024, 32),
-            (8, 1024, 32),
-        ],
-        (false, op) => teams_of_floats(op),
-    }
-}
-
-fn teams_of_floats(op: Op) -> &'static [Team] {
-    match op {
-        // With two inputs of floats, 1,024 threads have too few registers for 32 elements.
-        _ if op.adds() => &[
-            (1, 64, 16),
-            (1, 128, 16),
-            (1, 256, 16),
-            (1, 512, 16),
-            (1, 1024, 16),
-            (8, 256, 16),
-            (16, 256, 16),
-            (8, 256, 32),
-            (8, 1024, 16),
-            (16, 1024, 16),
-        ],
-        Op::LayerNorm => &[
-            (1, 64, 16),
-            (1, 128, 16),
-            (1, 256, 16),
-            (1, 320, 24),
-            (1, 512, 32),
-            (1, 1024, 32),
-            (2, 1024, 32),
-            (4, 1024, 32),
-            (8, 1024, 32),
-        ],
-        _ => &[
-            (1, 64, 16),
-            (1, 128, 16),
-            (1, 256, 16),
-            (1, 320, 16),
-            (1, 512, 32),
-            (1, 1024, 32),
-            (2, 1024, 32),
-            (4, 1024, 32),
-            (8, 1024, 32),
-        ],
-    }
-}
-
-/// The elements of rows that are too short for clusters that take them in turns, and these clusters with their stages, by what was
-/// measured on an H200 and H100s.
-fn turns(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [(Team, u32)]) {
-    let teams: &[(Team, u32)] = match (problem.per_vector() > 4, problem.op) {
-        (true, Op::RmsNorm) => &[((2, 256, 56), 2), ((8, 256, 32), 2), ((8, 512, 32), 3), ((16, 256, 64), 2)],
-        (true, Op::LayerNorm) => {
-            &[((2, 256, 56), 2), ((2, 512, 32), 2), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]
-        }
-        (true, _) => &[((8, 128, 32), 2), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)],
-        (false, Op::LayerNorm | Op::RmsNorm) => {
-            &[((8, 128, 28), 2), ((8, 256, 16), 2), ((16, 128, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]
-        }
-        (false, _) => &[((8, 128, 28), 2), ((8, 256, 16), 2), ((8, 512, 16), 2), ((16, 512, 16), 2)],
-    };
-    // A block of 1,024 threads holds such a row as it is.
-    let is_of_block = problem.op == Op::RmsNorm && problem.per_vector() > 4 && matrix.cols > 28_672;
-    (if is_of_block { 2 * OF_BLOCK } else { OF_BLOCK }, teams)
-}
-
-/// The same for floats whose rows are there in a few waves: clusters that take them in turns end together.
-fn turns_of_few_waves(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [(Team, u32)]) {
-    let is_one = problem.per_vector() == 4 && is_of_few_waves(problem, matrix) && matrix.cols <= OF_BLOCK;
-    match (is_one, problem.op.adds()) {
-        (true, true) => (OF_BLOCK / 2, &[((8, 128, 16), 2)]),
-        (true, false) => (OF_BLOCK / 3, &[((4, 64, 28), 2), ((4, 128, 24), 3), ((2, 256, 32), 2)]),
-        (false, _) => (OF_BLOCK, &[]),
-    }
 }
 
 /// The team that holds a row backward, if there is one: a thread keeps sums of the columns it holds, over all rows that come to it.

@@ -41,6 +41,7 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     let is_few = is_few(problem, matrix);
     let of_elements = match problem.op {
         Op::CrossEntropy if is_few && problem.per_vector() == 4 => (1, 1, 32),
+        Op::CrossEntropyBackward if matrix.cols <= 64 => (2, 2, 64),
         _ if is_few => (1, 2, 256),
         _ => (2, 2, 64),
     };
@@ -102,7 +103,7 @@ fn read_twice(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
     let (block, loads) = match (is_narrow, problem.op) {
         (true, Op::LogSoftmaxBackward) if (131_073..=196_608).contains(&cols) => {
             if !has_a_row_each(problem, matrix) {
-                return Some(parts(problem, matrix, (256, 2), 256));
+                return Some(parts(problem, matrix, (256, 2), 256)).filter(|_| !has_eight_each(problem, matrix));
             }
             (1024, 4)
         }
@@ -184,6 +185,11 @@ fn turns(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [(Team, u32)])
     }
 }
 
+/// Returns whether eight multiprocessors or more are there for each row.
+fn has_eight_each(problem: &Problem<'_>, matrix: Matrix) -> bool {
+    8 * matrix.rows <= u64::from(problem.card.multiprocessors)
+}
+
 /// Returns whether four multiprocessors or more are there for each row.
 fn are_few(problem: &Problem<'_>, matrix: Matrix) -> bool {
     4 * matrix.rows <= u64::from(problem.card.multiprocessors)
@@ -202,16 +208,25 @@ fn lanes(problem: &Problem<'_>, matrix: Matrix) -> Shape {
         _ if is_spare(problem, matrix) => 1,
         (false, 65..) if !is_narrow => 8,
         (false, 5..=16) if is_narrow => 2,
+        (false, 9..=16) if !is_narrow => 2,
         (false, _) => vectors.clamp(1, 4),
         (true, 3..=4) if is_light && !is_narrow => 2,
         (true, 5..) if has_labels && !is_narrow => 4,
-        (true, 32..) if is_light && is_narrow => 4,
-        (true, 8..) if is_light && is_narrow => 2,
+        (true, 33..) if is_light && is_narrow => 4,
+        (true, 32) if has_labels && is_narrow => 4,
+        (true, 9..) if is_light && is_narrow => 2,
+        (true, 8) if is_light && is_narrow && !has_labels => 2,
         _ => 1,
     };
     let each = vectors.div_ceil(32).max(least);
     let lanes = vectors.div_ceil(each).next_power_of_two();
-    let is_two = is_light && !has_labels && if is_narrow { vectors < 8 } else { (5..=16).contains(&vectors) };
+    let is_two = is_light
+        && !has_labels
+        && if is_narrow {
+            vectors < 8 && (vectors > 2 || problem.op != Op::LogSoftmax)
+        } else {
+            (5..=16).contains(&vectors)
+        };
     let rows = if is_two { 2 } else { 1 };
     Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 }
 }
@@ -275,8 +290,8 @@ fn one_result_of_few(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     let is_narrow = problem.per_vector() > 4;
     let of_each = u64::from(problem.card.multiprocessors) / matrix.rows.max(1);
     let teams: &[Team] = match (is_narrow, of_each) {
-        (true, 14..) => &[(1, 768, 16), (8, 128, 16), (8, 256, 16), (16, 256, 64)],
-        (true, 8..) => &[(1, 768, 16), (8, 128, 16), (8, 256, 16), (8, 256, 32), (16, 256, 40)],
+        (true, 14..) => &[(1, 768, 16), (1, 896, 16), (8, 128, 16), (8, 256, 16), (16, 256, 64)],
+        (true, 8..) => &[(1, 768, 16), (1, 896, 16), (8, 128, 16), (8, 256, 16), (8, 256, 32), (16, 256, 40)],
         (true, 4..) => &[(8, 128, 64), (16, 256, 40)],
         (true, 2..) => &[(1, 1024, 32), (2, 512, 64)],
         (true, _) => &[(1, 1024, 32)],
@@ -308,6 +323,7 @@ const FEW_OF_TWO: &[Team] = &[
     (1, 320, 16),
     (1, 384, 16),
     (1, 448, 16),
+    (1, 512, 16),
     (1, 512, 24),
     (1, 448, 32),
 ];
@@ -379,9 +395,13 @@ fn blocks(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
     // The more blocks a cluster has, the longer they wait for each other; but two blocks of a multiprocessor, each with 32 elements a
     // thread, wait at different times.
     let narrow_most = most.min(32);
+    let is_short = matrix.rows < 2 * u64::from(problem.card.multiprocessors);
     let of_cluster: &[Team] = match most {
+        32 if are_few && problem.op.has_gradients() => {
+            &[(8, 128, 16), (8, 256, 16), (8, 256, 32), (8, 512, 32), (16, 256, 40), (16, 512, 32)]
+        }
         32 if are_few && problem.op.arrays() == 1 => {
-            &[(8, 128, 16), (8, 256, 16), (8, 256, 32), (16, 128, 64), (16, 256, 40)]
+            &[(8, 128, 16), (8, 256, 16), (8, 256, 32), (16, 128, 64), (16, 256, 40), (16, 512, 32)]
         }
         64 if are_few => &[(8, 128, 12), (8, 256, 16), (8, 256, 32), (8, 512, 32), (16, 512, 32), (8, 512, most)],
         _ if are_few && !is_narrow => {
@@ -394,18 +414,19 @@ fn blocks(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
             &[(8, 256, 16), (8, 512, 16), (8, 512, 32), (16, 512, 32), (8, 512, most), (8, 1024, narrow_most)]
         }
         64 => &[(2, 512, 64), (4, 512, 64), (8, 512, 64)],
+        _ if !is_narrow && is_short => &[(4, 512, 16), (4, 512, 32), (8, 512, 32), (16, 512, 32), (8, 1024, most)],
         _ if !is_narrow => &[(2, 512, 32), (4, 512, 32), (8, 512, 32), (16, 512, 32), (8, 1024, most)],
         _ => &[(4, 512, 32), (8, 512, 32), (16, 512, 32), (8, 1024, most)],
     };
     let of_block = match (is_few, problem.op.arrays()) {
         (false, _) => many(problem, matrix),
-        (true, 1) if !is_narrow && are_few => &FEW_OF_ONE[..8],
+        (true, 1) if !is_narrow && are_few && !problem.op.has_gradients() => &FEW_OF_ONE[..8],
+        (true, 1) if is_narrow && has_eight_each(problem, matrix) => &FEW_OF_ONE[..10],
         (true, 1) => FEW_OF_ONE,
+        (true, _) if is_narrow && has_eight_each(problem, matrix) => &FEW_OF_TWO[..9],
         (true, _) if is_narrow => FEW_OF_TWO,
         // Where there are multiprocessors enough, or a row is long, a cluster.
-        (true, _) if 8 * matrix.rows <= u64::from(problem.card.multiprocessors) || matrix.cols > 7168 => {
-            &FEW_OF_TWO_WIDE[..5]
-        }
+        (true, _) if has_eight_each(problem, matrix) || matrix.cols > 7168 => &FEW_OF_TWO_WIDE[..5],
         (true, _) => FEW_OF_TWO_WIDE,
     };
     let all = of_block.iter().chain(of_cluster);
