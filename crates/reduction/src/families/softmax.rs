@@ -7,6 +7,9 @@ use crate::team::{
     Endings, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns, held_by_block, is_few,
     is_of_few_waves, is_spare, is_whole, lanes_of_elements, parts, stream, threads,
 };
+use teams::{OF_LONG, ONE_RESULT_OF_FEW, clusters, many, of_few, turns, with_one_result};
+
+mod teams;
 
 /// Elements of a row that are a warp's.
 const OF_WARP: u64 = 512;
@@ -128,63 +131,6 @@ pub fn resident_threads(elements: u64) -> u32 {
     if elements <= 16 { 1024 } else { 512 }
 }
 
-/// The elements of rows that are too short for clusters that take them in turns, and these clusters with their stages, by what was
-/// measured on H100s and an H200.
-fn turns(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [(Team, u32)]) {
-    let is_short = matrix.rows < 2 * u64::from(problem.card.multiprocessors);
-    let (are_few, is_of_few_waves) = (are_few(problem, matrix), is_of_few_waves(problem, matrix));
-    match (problem.per_vector() > 4, problem.op) {
-        (true, Op::Softmax | Op::LogSoftmax) if are_few => (163_840, &[((16, 256, 64), 2)]),
-        (true, Op::Softmax | Op::LogSoftmax) if is_short => {
-            (16_384, &[((2, 512, 32), 2), ((8, 256, 32), 2), ((16, 256, 32), 2), ((16, 256, 64), 2)])
-        }
-        (true, Op::Softmax | Op::LogSoftmax) => {
-            (16_384, &[((2, 256, 64), 2), ((8, 128, 64), 2), ((8, 256, 64), 2), ((16, 256, 64), 2)])
-        }
-        (true, Op::CrossEntropyBackward) => {
-            (16_384, &[((2, 256, 64), 2), ((8, 128, 64), 2), ((8, 256, 64), 2), ((16, 256, 64), 2)])
-        }
-        (true, Op::SoftmaxBackward) if are_few => (65_536, &[((16, 512, 16), 2), ((16, 512, 32), 2)]),
-        (true, Op::LogSoftmaxBackward) if are_few && matrix.cols <= 131_072 => (65_536, &[((16, 512, 16), 2)]),
-        (true, Op::SoftmaxBackward) if is_of_few_waves => {
-            (16_384, &[((8, 256, 16), 2), ((8, 256, 32), 3), ((8, 512, 32), 2), ((16, 512, 32), 2)])
-        }
-        (true, Op::SoftmaxBackward) => {
-            (16_384, &[((2, 512, 32), 3), ((8, 256, 32), 3), ((8, 512, 32), 2), ((16, 512, 32), 2)])
-        }
-        // A thread would hold three vectors, and many none.
-        (true, Op::LogSoftmaxBackward) if (131_073..=196_608).contains(&matrix.cols) => (0, &[]),
-        (true, Op::LogSoftmaxBackward) if is_of_few_waves => {
-            (32_768, &[((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
-        }
-        (true, Op::LogSoftmaxBackward) => {
-            (16_384, &[((2, 512, 32), 3), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
-        }
-        (false, Op::Softmax | Op::LogSoftmax) if is_of_few_waves && matrix.cols <= 16_384 => {
-            (8192, &[((8, 128, 16), 2)])
-        }
-        // Blocks that hold a row each would all begin and end at once.
-        (false, Op::Softmax | Op::LogSoftmax | Op::CrossEntropyBackward) if is_short => {
-            (16_384, &[((8, 256, 32), 2), ((16, 512, 16), 2), ((16, 256, 40), 2), ((16, 512, 32), 2)])
-        }
-        (false, Op::Softmax | Op::LogSoftmax | Op::CrossEntropyBackward)
-            if is_of_few_waves && matrix.cols <= 57_344 =>
-        {
-            (
-                16_384,
-                if is_whole(problem, matrix) { &[((8, 256, 28), 2)] } else { &[((8, 256, 16), 2), ((8, 128, 56), 2)] },
-            )
-        }
-        (false, Op::Softmax | Op::LogSoftmax) => (131_072, &[((16, 256, 40), 2), ((16, 512, 32), 2)]),
-        (false, Op::CrossEntropyBackward) => (32_768, &[((8, 256, 28), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]),
-        (false, Op::SoftmaxBackward | Op::LogSoftmaxBackward) if are_few => {
-            (65_536, &[((16, 512, 16), 2), ((16, 512, 20), 2)])
-        }
-        (false, Op::SoftmaxBackward | Op::LogSoftmaxBackward) => (131_072, &[((16, 512, 20), 2)]),
-        _ => (0, &[]),
-    }
-}
-
 /// Returns whether eight multiprocessors or more are there for each row.
 fn has_eight_each(problem: &Problem<'_>, matrix: Matrix) -> bool {
     8 * matrix.rows <= u64::from(problem.card.multiprocessors)
@@ -255,54 +201,13 @@ fn one_result(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
     Shape::Stream { block: block as u32, loads: if is_narrow { 2 } else { 4 } }
 }
 
-/// Blocks that hold a row with one result where there are few rows, two vectors a thread: of halves, and of floats.
-const ONE_RESULT_OF_FEW: [&[Team]; 2] = [
-    &[
-        (1, 64, 16),
-        (1, 192, 8),
-        (1, 128, 16),
-        (1, 192, 16),
-        (1, 256, 16),
-        (1, 320, 16),
-        (1, 384, 16),
-        (1, 448, 16),
-        (1, 512, 16),
-    ],
-    &[
-        (1, 64, 8),
-        (1, 128, 8),
-        (1, 128, 12),
-        (1, 256, 8),
-        (1, 384, 8),
-        (1, 256, 16),
-        (1, 320, 16),
-        (1, 384, 16),
-        (1, 448, 16),
-        (1, 512, 16),
-    ],
-];
-/// Longer rows, up to 16,384 elements.
-const OF_LONG: &[Team] = &[(1, 768, 16), (1, 896, 16), (1, 1024, 16)];
-
 /// For a long row with one result, where multiprocessors are left over: a cluster that holds it, as large as there is room for, or a
 /// block that goes through it; many blocks that share one out cost a second launch.
 fn one_result_of_few(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     let is_narrow = problem.per_vector() > 4;
     let of_each = u64::from(problem.card.multiprocessors) / matrix.rows.max(1);
-    let teams: &[Team] = match (is_narrow, of_each) {
-        (true, 14..) => &[(1, 768, 16), (1, 896, 16), (8, 128, 16), (8, 256, 16), (16, 256, 64)],
-        (true, 8..) => &[(1, 768, 16), (1, 896, 16), (8, 128, 16), (8, 256, 16), (8, 256, 32), (16, 256, 40)],
-        (true, 4..) => &[(8, 128, 64), (16, 256, 40)],
-        (true, 2..) => &[(1, 1024, 32), (2, 512, 64)],
-        (true, _) => &[(1, 1024, 32)],
-        (false, 16..) => &[(8, 128, 16), (8, 256, 16), (16, 256, 16), (16, 512, 32)],
-        (false, 7..) => &[(8, 128, 16), (8, 256, 16), (8, 512, 16), (16, 512, 16)],
-        (false, 4..) => &[(8, 256, 32)],
-        (false, 2..) => &[(8, 256, 16)],
-        (false, _) => &[],
-    };
     let long = OF_LONG.iter().filter(|_| of_each < if is_narrow { 8 } else { 7 });
-    if let Some(shape) = first_to_hold(problem, matrix, long.chain(teams).copied()) {
+    if let Some(shape) = first_to_hold(problem, matrix, long.chain(with_one_result(is_narrow, of_each)).copied()) {
         return shape;
     }
     match (is_narrow, matrix.cols) {
@@ -313,123 +218,11 @@ fn one_result_of_few(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     }
 }
 
-/// Blocks that hold a row of few in two matrices, of two bytes and of floats.
-const FEW_OF_TWO: &[Team] = &[
-    (1, 64, 8),
-    (1, 128, 8),
-    (1, 192, 8),
-    (1, 256, 8),
-    (1, 384, 8),
-    (1, 320, 16),
-    (1, 384, 16),
-    (1, 448, 16),
-    (1, 512, 16),
-    (1, 512, 24),
-    (1, 448, 32),
-];
-const FEW_OF_ONE: &[Team] = &[
-    (1, 64, 8),
-    (1, 128, 8),
-    (1, 128, 12),
-    (1, 192, 8),
-    (1, 256, 8),
-    (1, 384, 8),
-    (1, 512, 8),
-    (1, 640, 8),
-    (1, 768, 8),
-    (1, 896, 8),
-    (1, 1024, 8),
-];
-const FEW_OF_TWO_WIDE: &[Team] = &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 384, 8), (1, 512, 8), (1, 512, 16)];
-
-/// Blocks that hold a row of many.
-fn many(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
-    match (problem.per_vector() > 4, problem.op.arrays()) {
-        (false, 1) if problem.op.has_gradients() => &[(1, 64, 16), (1, 128, 32), (1, 256, 64), (1, 1024, 32)],
-        (false, 1) if problem.op.is_per_element() && is_of_few_waves(problem, matrix) => {
-            &[(1, 64, 16), (1, 128, 32), (1, 320, 16), (1, 384, 20), (1, 512, 32), (1, 1024, 32)]
-        }
-        (false, 1) if problem.op == Op::LogSoftmax => {
-            &[(1, 64, 16), (1, 128, 32), (1, 512, 16), (1, 256, 64), (1, 1024, 32)]
-        }
-        (false, 1) if problem.op.is_per_element() => &[(1, 64, 16), (1, 128, 32), (1, 512, 32), (1, 1024, 32)],
-        (false, 1) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 320, 16), (1, 448, 16)],
-        (false, _) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 32)],
-        (true, 1) if problem.op.is_per_element() && is_of_few_waves(problem, matrix) => &[
-            (1, 64, 32),
-            (1, 128, 32),
-            (1, 256, 24),
-            (1, 320, 24),
-            (1, 256, 32),
-            (1, 384, 32),
-            (1, 640, 24),
-            (1, 1024, 32),
-        ],
-        (true, 1) if problem.op == Op::LogSoftmax => {
-            &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 384, 40), (1, 512, 32), (1, 1024, 32)]
-        }
-        (true, 1) if problem.op.is_per_element() => {
-            &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 384, 32), (1, 512, 32), (1, 1024, 32)]
-        }
-        (true, 1) if is_of_few_waves(problem, matrix) => {
-            &[(1, 64, 32), (1, 128, 32), (1, 320, 16), (1, 384, 16), (1, 448, 16), (1, 256, 32), (1, 512, 32)]
-        }
-        (true, 1) => &[
-            (1, 64, 48),
-            (1, 128, 32),
-            (1, 256, 24),
-            (1, 192, 40),
-            (1, 256, 32),
-            (1, 384, 32),
-            (1, 256, 56),
-            (1, 512, 32),
-        ],
-        (true, _) => &[(1, 64, 16), (1, 128, 16), (1, 192, 16), (1, 256, 16), (1, 320, 16), (1, 384, 16), (1, 512, 32)],
-    }
-}
-
 /// A block that holds a row, or several; many that share one out.
 fn blocks(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
-    let (most, is_narrow) = (held_most(problem), problem.per_vector() > 4);
-    let are_few = are_few(problem, matrix);
-    // The more blocks a cluster has, the longer they wait for each other; but two blocks of a multiprocessor, each with 32 elements a
-    // thread, wait at different times.
-    let narrow_most = most.min(32);
-    let is_short = matrix.rows < 2 * u64::from(problem.card.multiprocessors);
-    let of_cluster: &[Team] = match most {
-        32 if are_few && problem.op.has_gradients() => {
-            &[(8, 128, 16), (8, 256, 16), (8, 256, 32), (8, 512, 32), (16, 256, 40), (16, 512, 32)]
-        }
-        32 if are_few && problem.op.arrays() == 1 => {
-            &[(8, 128, 16), (8, 256, 16), (8, 256, 32), (16, 128, 64), (16, 256, 40), (16, 512, 32)]
-        }
-        64 if are_few => &[(8, 128, 12), (8, 256, 16), (8, 256, 32), (8, 512, 32), (16, 512, 32), (8, 512, most)],
-        _ if are_few && !is_narrow => {
-            &[(8, 256, 4), (8, 128, 16), (8, 256, 16), (16, 128, 32), (8, 512, 32), (16, 512, 32), (8, 512, most)]
-        }
-        _ if are_few => {
-            &[(8, 256, 16), (16, 128, 32), (8, 512, 32), (16, 512, 32), (8, 512, most), (8, 1024, narrow_most)]
-        }
-        _ if is_few => {
-            &[(8, 256, 16), (8, 512, 16), (8, 512, 32), (16, 512, 32), (8, 512, most), (8, 1024, narrow_most)]
-        }
-        64 => &[(2, 512, 64), (4, 512, 64), (8, 512, 64)],
-        _ if !is_narrow && is_short => &[(4, 512, 16), (4, 512, 32), (8, 512, 32), (16, 512, 32), (8, 1024, most)],
-        _ if !is_narrow => &[(2, 512, 32), (4, 512, 32), (8, 512, 32), (16, 512, 32), (8, 1024, most)],
-        _ => &[(4, 512, 32), (8, 512, 32), (16, 512, 32), (8, 1024, most)],
-    };
-    let of_block = match (is_few, problem.op.arrays()) {
-        (false, _) => many(problem, matrix),
-        (true, 1) if !is_narrow && are_few && !problem.op.has_gradients() => &FEW_OF_ONE[..8],
-        (true, 1) if is_narrow && has_eight_each(problem, matrix) => &FEW_OF_ONE[..10],
-        (true, 1) => FEW_OF_ONE,
-        (true, _) if is_narrow && has_eight_each(problem, matrix) => &FEW_OF_TWO[..9],
-        (true, _) if is_narrow => FEW_OF_TWO,
-        // Where there are multiprocessors enough, or a row is long, a cluster.
-        (true, _) if has_eight_each(problem, matrix) || matrix.cols > 7168 => &FEW_OF_TWO_WIDE[..5],
-        (true, _) => FEW_OF_TWO_WIDE,
-    };
-    let all = of_block.iter().chain(of_cluster);
+    let is_narrow = problem.per_vector() > 4;
+    let of_block = if is_few { of_few(problem, matrix) } else { many(problem, matrix) };
+    let all = of_block.iter().chain(clusters(problem, matrix, is_few));
     if let Some(shape) = first_to_hold(problem, matrix, all.copied()) {
         return shape;
     }
