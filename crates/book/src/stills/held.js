@@ -17,7 +17,7 @@
     };
     // Each line is a kernel: the registers of all its blocks on a multiprocessor, and in them what they hold of their rows.
     lab.still("softmax-held-rows", () => {
-        const kernels = [[1024, "block", "t64v4"], [4096, "block", "t128v8"], [16384, "block", "t512v8"], [65536, "cluster", "c4t512v8", 4]];
+        const kernels = [[1024, "block", "t64v4"], [4096, "block", "t128v8"], [16384, "block", "t512v8"], [65536, "cluster", "c2t512v16", 2]];
         const rows = kernels.map(([cols, team, shape, cluster = 1]) => {
             const kernel = `${team}_softmax_${shape}_f32`;
             const { threads, each, given, blocks } = instance("ch11-softmax", kernel);

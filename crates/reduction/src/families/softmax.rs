@@ -7,7 +7,7 @@ use crate::team::{
     Endings, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns, held_by_block, is_few,
     is_of_few_waves, is_spare, is_whole, lanes_of_elements, parts, stream, threads,
 };
-use teams::{OF_LONG, ONE_RESULT_OF_FEW, clusters, many, of_few, turns, with_one_result};
+use teams::{OF_LONG, ONE_RESULT_OF_FEW, blocks_of_few, clusters, many, turns, with_one_result};
 
 mod teams;
 
@@ -221,7 +221,7 @@ fn one_result_of_few(problem: &Problem<'_>, matrix: Matrix) -> Shape {
 /// A block that holds a row, or several; many that share one out.
 fn blocks(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
     let is_narrow = problem.per_vector() > 4;
-    let of_block = if is_few { of_few(problem, matrix) } else { many(problem, matrix) };
+    let of_block = if is_few { blocks_of_few(problem, matrix) } else { many(problem, matrix) };
     let all = of_block.iter().chain(clusters(problem, matrix, is_few));
     if let Some(shape) = first_to_hold(problem, matrix, all.copied()) {
         return shape;

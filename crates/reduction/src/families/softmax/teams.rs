@@ -144,7 +144,7 @@ const FEW_OF_ONE: &[Team] = &[
 ];
 
 /// Blocks that hold a row of few.
-pub(super) fn of_few(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
+pub(super) fn blocks_of_few(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
     let (is_narrow, are_few) = (problem.per_vector() > 4, are_few(problem, matrix));
     match problem.op.arrays() {
         1 if !is_narrow && are_few && !problem.op.has_gradients() => &FEW_OF_ONE[..8],
