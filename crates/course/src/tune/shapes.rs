@@ -1,7 +1,7 @@
 //! Teams that are worth a trial for the rows of a problem.
 
 use lab::{Matrix, Problem};
-use reduction::team::{PersistentTeam, Shape, parts};
+use reduction::team::{PersistentTeam, Shape, is_spare, parts};
 
 /// Elements of all inputs that a thread of a block may hold, and has to.
 const HELD_MOST: u64 = 64;
@@ -21,14 +21,13 @@ pub fn candidates(problem: &Problem<'_>, matrix: Matrix, resident: fn(u64) -> u3
     let per = problem.per_vector();
     let vectors = matrix.cols.div_ceil(per);
     let is_long = matrix.cols * problem.ty.bytes() >= LONG_BYTES;
-    let is_few = matrix.rows <= u64::from(problem.card.multiprocessors);
     let mut found = if vectors <= 256 { groups(problem, matrix.cols, per) } else { Vec::new() };
     if matrix.cols <= ELEMENTS_MOST && !matrix.cols.is_multiple_of(per) {
         found.extend(groups(problem, matrix.cols, 1));
     }
     for blocks in [1, 2, 4, 8, 16] {
         // One result is worth a cluster only where its blocks fill no card.
-        let is_worth_it = problem.op.is_per_element() || is_few;
+        let is_worth_it = problem.op.is_per_element() || is_spare(problem, matrix);
         if blocks > 1 && (!is_long || !is_worth_it || problem.card.clusters_of(blocks) == 0) {
             continue;
         }

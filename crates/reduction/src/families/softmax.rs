@@ -7,7 +7,7 @@ use crate::team::{
     Endings, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns, held_by_block, is_few,
     is_of_few_waves, is_spare, is_whole, lanes_of_elements, parts, stream, threads,
 };
-use teams::{OF_LONG, ONE_RESULT_OF_FEW, blocks_of_few, clusters, many, turns, with_one_result};
+use teams::{OF_LONG, OF_THREE, ONE_RESULT_OF_FEW, blocks_of_few, clusters, many, turns, with_one_result};
 
 mod teams;
 
@@ -104,7 +104,7 @@ fn read_twice(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
     let (cols, is_narrow) = (matrix.cols, problem.per_vector() > 4);
     let is_short = is_of_few_waves(problem, matrix);
     let (block, loads) = match (is_narrow, problem.op) {
-        (true, Op::LogSoftmaxBackward) if (131_073..=196_608).contains(&cols) => {
+        (true, Op::LogSoftmaxBackward) if OF_THREE.contains(&cols) => {
             if !has_a_row_each(problem, matrix) {
                 return Some(parts(problem, matrix, (256, 2), 256)).filter(|_| !has_eight_each(problem, matrix));
             }
@@ -131,14 +131,19 @@ pub fn resident_threads(elements: u64) -> u32 {
     if elements <= 16 { 1024 } else { 512 }
 }
 
+/// Multiprocessors for each row.
+fn multiprocessors_each(problem: &Problem<'_>, matrix: Matrix) -> u64 {
+    u64::from(problem.card.multiprocessors) / matrix.rows.max(1)
+}
+
 /// Returns whether eight multiprocessors or more are there for each row.
 fn has_eight_each(problem: &Problem<'_>, matrix: Matrix) -> bool {
-    8 * matrix.rows <= u64::from(problem.card.multiprocessors)
+    multiprocessors_each(problem, matrix) >= 8
 }
 
 /// Returns whether four multiprocessors or more are there for each row.
 fn are_few(problem: &Problem<'_>, matrix: Matrix) -> bool {
-    4 * matrix.rows <= u64::from(problem.card.multiprocessors)
+    multiprocessors_each(problem, matrix) >= 4
 }
 
 /// Lanes that hold a row.
@@ -205,9 +210,8 @@ fn one_result(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
 /// block that goes through it; many blocks that share one out cost a second launch.
 fn one_result_of_few(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     let is_narrow = problem.per_vector() > 4;
-    let of_each = u64::from(problem.card.multiprocessors) / matrix.rows.max(1);
-    let long = OF_LONG.iter().filter(|_| of_each < if is_narrow { 8 } else { 7 });
-    if let Some(shape) = first_to_hold(problem, matrix, long.chain(with_one_result(is_narrow, of_each)).copied()) {
+    let of_each = multiprocessors_each(problem, matrix);
+    if let Some(shape) = first_to_hold(problem, matrix, with_one_result(is_narrow, of_each).iter().copied()) {
         return shape;
     }
     match (is_narrow, matrix.cols) {

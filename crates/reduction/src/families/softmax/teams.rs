@@ -5,26 +5,33 @@
 //! elements or 64, in blocks that a row fills. Rows that no block holds are taken in turns by clusters, two blocks of which fit a
 //! multiprocessor; of two matrices of floats only one does, beside the rows on their way, so clusters end with their row.
 
+use std::ops::RangeInclusive;
+
 use super::{are_few, has_eight_each};
 use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::Problem;
 use crate::team::{Team, is_of_few_waves, is_whole};
 
+/// Elements of rows of halves of which a thread of the largest cluster would hold three vectors, and many none.
+pub(super) const OF_THREE: RangeInclusive<u64> = 131_073..=196_608;
+
+/// Returns whether there are fewer than two rows for each multiprocessor.
+fn is_short(problem: &Problem<'_>, matrix: Matrix) -> bool {
+    matrix.rows < 2 * u64::from(problem.card.multiprocessors)
+}
+
 /// The elements of rows that are too short for clusters that take them in turns, and these clusters with their stages, by what was
 /// measured on H100s and an H200.
 pub(super) fn turns(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [(Team, u32)]) {
-    let is_short = matrix.rows < 2 * u64::from(problem.card.multiprocessors);
+    let is_short = is_short(problem, matrix);
     let (are_few, is_of_few_waves) = (are_few(problem, matrix), is_of_few_waves(problem, matrix));
     match (problem.per_vector() > 4, problem.op) {
         (true, Op::Softmax | Op::LogSoftmax) if are_few => (163_840, &[((16, 256, 64), 2)]),
         (true, Op::Softmax | Op::LogSoftmax) if is_short => {
             (16_384, &[((2, 512, 32), 2), ((8, 256, 32), 2), ((16, 256, 32), 2), ((16, 256, 64), 2)])
         }
-        (true, Op::Softmax | Op::LogSoftmax) => {
-            (16_384, &[((2, 256, 64), 2), ((8, 128, 64), 2), ((8, 256, 64), 2), ((16, 256, 64), 2)])
-        }
-        (true, Op::CrossEntropyBackward) => {
+        (true, Op::Softmax | Op::LogSoftmax | Op::CrossEntropyBackward) => {
             (16_384, &[((2, 256, 64), 2), ((8, 128, 64), 2), ((8, 256, 64), 2), ((16, 256, 64), 2)])
         }
         (true, Op::SoftmaxBackward) if are_few => (65_536, &[((16, 512, 16), 2), ((16, 512, 32), 2)]),
@@ -35,8 +42,7 @@ pub(super) fn turns(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [(T
         (true, Op::SoftmaxBackward) => {
             (16_384, &[((2, 512, 32), 3), ((8, 256, 32), 3), ((8, 512, 32), 2), ((16, 512, 32), 2)])
         }
-        // A thread would hold three vectors, and many none.
-        (true, Op::LogSoftmaxBackward) if (131_073..=196_608).contains(&matrix.cols) => (0, &[]),
+        (true, Op::LogSoftmaxBackward) if OF_THREE.contains(&matrix.cols) => (0, &[]),
         (true, Op::LogSoftmaxBackward) if is_of_few_waves => {
             (32_768, &[((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
         }
@@ -94,22 +100,22 @@ pub(super) const ONE_RESULT_OF_FEW: [&[Team]; 2] = [
         (1, 512, 16),
     ],
 ];
-/// Longer rows, up to 16,384 elements.
+/// The same for longer rows, up to 16,384 elements.
 pub(super) const OF_LONG: &[Team] = &[(1, 768, 16), (1, 896, 16), (1, 1024, 16)];
 
-/// Clusters, and blocks of 1,024 threads, that hold a longer row, where there are so many multiprocessors for each.
+/// Teams that hold a longer row, where there are so many multiprocessors for each.
 pub(super) fn with_one_result(is_narrow: bool, of_each: u64) -> &'static [Team] {
     match (is_narrow, of_each) {
         (true, 14..) => &[(1, 768, 16), (1, 896, 16), (8, 128, 16), (8, 256, 16), (16, 256, 64)],
         (true, 8..) => &[(1, 768, 16), (1, 896, 16), (8, 128, 16), (8, 256, 16), (8, 256, 32), (16, 256, 40)],
-        (true, 4..) => &[(8, 128, 64), (16, 256, 40)],
-        (true, 2..) => &[(1, 1024, 32), (2, 512, 64)],
-        (true, _) => &[(1, 1024, 32)],
+        (true, 4..) => &[(1, 768, 16), (1, 896, 16), (1, 1024, 16), (8, 128, 64), (16, 256, 40)],
+        (true, 2..) => &[(1, 768, 16), (1, 896, 16), (1, 1024, 32), (2, 512, 64)],
+        (true, _) => &[(1, 768, 16), (1, 896, 16), (1, 1024, 32)],
         (false, 16..) => &[(8, 128, 16), (8, 256, 16), (16, 256, 16), (16, 512, 32)],
         (false, 7..) => &[(8, 128, 16), (8, 256, 16), (8, 512, 16), (16, 512, 16)],
-        (false, 4..) => &[(8, 256, 32)],
-        (false, 2..) => &[(8, 256, 16)],
-        (false, _) => &[],
+        (false, 4..) => &[(1, 768, 16), (1, 896, 16), (1, 1024, 16), (8, 256, 32)],
+        (false, 2..) => &[(1, 768, 16), (1, 896, 16), (1, 1024, 16), (8, 256, 16)],
+        (false, _) => OF_LONG,
     }
 }
 
@@ -146,6 +152,7 @@ const FEW_OF_ONE: &[Team] = &[
 /// Blocks that hold a row of few.
 pub(super) fn blocks_of_few(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
     let (is_narrow, are_few) = (problem.per_vector() > 4, are_few(problem, matrix));
+    // Without the largest blocks where a cluster is faster.
     match problem.op.arrays() {
         1 if !is_narrow && are_few && !problem.op.has_gradients() => &FEW_OF_ONE[..8],
         1 if is_narrow && has_eight_each(problem, matrix) => &FEW_OF_ONE[..10],
@@ -208,7 +215,6 @@ pub(super) fn many(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
 /// 32 elements a thread, wait at different times.
 pub(super) fn clusters(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> &'static [Team] {
     let (is_narrow, are_few) = (problem.per_vector() > 4, are_few(problem, matrix));
-    let is_short = matrix.rows < 2 * u64::from(problem.card.multiprocessors);
     match (is_narrow, problem.op.arrays()) {
         (true, 1) if are_few && problem.op.has_gradients() => {
             &[(8, 128, 16), (8, 256, 16), (8, 256, 32), (8, 512, 32), (16, 256, 40), (16, 512, 32)]
@@ -224,7 +230,9 @@ pub(super) fn clusters(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> &
         (true, 2) => &[(4, 512, 32), (8, 512, 32), (16, 512, 32)],
         (true, _) => &[(4, 512, 32), (8, 512, 32), (16, 512, 32), (8, 1024, 32)],
         (false, 1) => &[(2, 512, 64), (4, 512, 64), (8, 512, 64)],
-        (false, _) if is_short => &[(4, 512, 16), (4, 512, 32), (8, 512, 32), (16, 512, 32), (8, 1024, 32)],
+        (false, _) if is_short(problem, matrix) => {
+            &[(4, 512, 16), (4, 512, 32), (8, 512, 32), (16, 512, 32), (8, 1024, 32)]
+        }
         (false, _) => &[(2, 512, 32), (4, 512, 32), (8, 512, 32), (16, 512, 32), (8, 1024, 32)],
     }
 }
