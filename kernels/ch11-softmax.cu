@@ -112,7 +112,7 @@ template <typename T, typename OUT> struct OfPair {
     using In = T;
     using Out = OUT;
     static constexpr bool PAIRS = true, HAS_OTHER = false, HAS_LABEL = false,
-                          EACH = true;
+                          EACH = true, LARGE = false;
     // An element that changes no pair.
     static __device__ float missing() { return -infinite(); }
     static __device__ float term(float, float, float sum) { return sum; }
@@ -182,6 +182,8 @@ template <typename T> struct LogSoftmaxBackward : OfSum<T> {
                     gradient);
     }
 };
+// On rows that are more than an L2 holds.
+template <class Op> struct Large : Op { static constexpr bool LARGE = true; };
 // ANCHOR_END: operations
 
 // ---- lanes, warps and blocks bring together what they know ----
@@ -269,10 +271,17 @@ template <class Op, unsigned int W> struct Row {
     __device__ unsigned int pieces() const {
         return (cols - head + W - 1) / W;
     }
+    __device__ void get(Piece<W>& piece, const T* of, unsigned int at,
+                        float missing = Op::missing()) const {
+        if constexpr (Op::LARGE)
+            ::load<W>(piece, of + begin(at), left(at), aligned, missing, 0,
+                      AsLarge());
+        else
+            ::load<W>(piece, of + begin(at), left(at), aligned, missing);
+    }
     __device__ void load(Piece<W>& x, Piece<W>& y, unsigned int at) const {
-        ::load<W>(x, in + begin(at), left(at), aligned, Op::missing());
-        if (Op::HAS_OTHER)
-            ::load<W>(y, other + begin(at), left(at), aligned, Op::missing());
+        get(x, in, at);
+        if (Op::HAS_OTHER) get(y, other, at);
     }
     __device__ void widen(Piece<W> of_x, Piece<W> of_y, float (&x)[W],
                           float (&y)[W]) const {
@@ -283,6 +292,11 @@ template <class Op, unsigned int W> struct Row {
         ::store<W>(out + begin(at), x, left(at), aligned);
     }
 };
+__device__ long long label_at(const void* labels, unsigned int bits,
+                              unsigned long long row) {
+    return bits == 64 ? static_cast<const long long*>(labels)[row]
+                      : static_cast<const int*>(labels)[row];
+}
 // What belongs to a row beside its elements: its label, the gradient of its
 // loss, and of an operation with one result the element at the label. Where
 // lanes hold the row it is asked for before they wait for that.
@@ -294,9 +308,7 @@ template <class Op>
 __device__ Beside beside(const Task<Op>& task, unsigned long long row) {
     Beside all = {NO_LABEL, 0, __int_as_float(0x7fffffff)};
     if (!Op::HAS_LABEL || row >= task.rows) return all;
-    auto label = task.label_bits == 64
-                     ? static_cast<const long long*>(task.labels)[row]
-                     : static_cast<const int*>(task.labels)[row];
+    long long label = label_at(task.labels, task.label_bits, row);
     if (Op::EACH) all.gradient = task.gradients[row * task.one_a_row];
     if (label >= 0 && label < task.cols) {
         all.label = label;
@@ -635,46 +647,91 @@ __device__ void block(Task<Op> task) {
 // ANCHOR_END: block
 
 // ANCHOR: stage
-// A row that a cluster will hold, on its way to shared memory, where it takes
-// no registers. A thread copies what it reads itself, so that no barrier is
-// needed.
+// A row in shared memory, where it takes no registers. A thread copies what
+// it reads itself, so that no barrier is needed.
+extern __shared__ uint4 stages[];
 template <class Op, unsigned int V, unsigned int W, unsigned int BLOCK>
 struct Stage {
+    using T = typename Op::In;
     static constexpr unsigned int INPUTS = Op::HAS_OTHER ? 2 : 1;
     uint4 vectors[INPUTS][V][BLOCK];
-    template <typename T>
-    __device__ static void copy(uint4& to, const T* from, unsigned int left,
-                                bool aligned) {
-        if (aligned && left >= W) {
-            asm volatile(
-                "cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(
-                    static_cast<unsigned int>(__cvta_generic_to_shared(&to))),
-                "l"(from)
-                : "memory");
-            return;
-        }
-        Piece<W> piece;
-        ::load<W>(piece, from, left, false, Op::missing());
-        to = {piece.words[0], piece.words[1], piece.words[2], piece.words[3]};
-    }
+    // Asks for all.
     __device__ void load(const Row<Op, W>& row, unsigned int at,
                          unsigned int step) {
-        for (unsigned int k = 0; k < V; k++) {
-            unsigned int piece = at + k * step, left = row.left(piece);
-            copy(vectors[0][k][threadIdx.x], row.in + row.begin(piece), left,
-                 row.aligned);
-            if (INPUTS > 1)
-                copy(vectors[INPUTS - 1][k][threadIdx.x],
-                     row.other + row.begin(piece), left, row.aligned);
+        unsigned int own = shared_address<Op::LARGE>(&vectors[0][0][threadIdx.x]);
+#pragma unroll
+        for (unsigned int k = 0; k < INPUTS * V; k++) {
+            unsigned int input = k % INPUTS, number = k / INPUTS,
+                         piece = at + number * step, left = row.left(piece);
+            const T* from = (input == 0 ? row.in : row.other) + row.begin(piece);
+            if (row.aligned && left >= W) {
+                copy_async<Op::LARGE>(
+                    own + (input * V + number) * BLOCK * sizeof(uint4), from);
+                continue;
+            }
+            Piece<W> all;
+            ::load<W>(all, from, left, false, Op::missing());
+            vectors[input][number][threadIdx.x] = {
+                all.words[0], all.words[1], all.words[2], all.words[3]};
         }
     }
-    __device__ void read(Held<Op, V, W>& held) const {
-        for (unsigned int k = 0; k < V; k++) {
-            uint4 x = vectors[0][k][threadIdx.x],
-                  y = vectors[INPUTS - 1][k][threadIdx.x];
-            held.pieces[k] = {{x.x, x.y, x.z, x.w}};
-            if (INPUTS > 1) held.others[k] = {{y.x, y.y, y.z, y.w}};
+    // Returns when what a thread asked for has come.
+    __device__ static void wait() {
+        asm volatile("cp.async.wait_all;" ::: "memory");
+    }
+    __device__ Piece<W> piece(unsigned int input, unsigned int k) const {
+        uint4 v = vectors[input][k][threadIdx.x];
+        return {{v.x, v.y, v.z, v.w}};
+    }
+    __device__ void read(unsigned int k, float (&x)[W], float (&y)[W]) const {
+        ::widen(T(), piece(0, k), x);
+        if (INPUTS > 1) ::widen(T(), piece(INPUTS - 1, k), y);
+    }
+    __device__ float largest() const {
+        float max = -infinite();
+        if constexpr (W == PER_VECTOR<bf16>) {
+            unsigned int both = vectors[0][0][threadIdx.x].x;
+#pragma unroll
+            for (unsigned int k = 0; k < V; k++) {
+                for (unsigned int word : piece(0, k).words)
+                    both = larger(T(), both, word);
+            }
+            float two[2];
+            ::widen(T(), both, two);
+            max = larger(two[0], two[1]);
+        } else {
+#pragma unroll
+            for (unsigned int k = 0; k < V; k++) {
+                float x[W], y[W];
+                read(k, x, y);
+                for (unsigned int w = 0; w < W; w++) max = larger(max, x[w]);
+            }
         }
+        return max;
+    }
+    // The pair of a warp, `first` and `first_y` among its elements if it has
+    // them. Exponentials are not kept: they are made again in the end.
+    __device__ Pair pair(bool has_first, float first, float first_y) const {
+        float base = 0, max = 0, sums[4] = {};
+        if (Op::PAIRS) {
+            max = largest();
+            if (has_first) max = larger(max, first);
+            max = group_max<WARP>(max), base = base_of(max);
+        }
+        auto add = [&](float x, float y, float sum) {
+            return Op::PAIRS ? sum + exponential(x - base)
+                             : Op::term(x, y, sum);
+        };
+#pragma unroll 2
+        for (unsigned int k = 0; k < V; k++) {
+            float x[W], y[W];
+            read(k, x, y);
+            for (unsigned int w = 0; w < W; w++)
+                sums[w % 4] = add(x[w], y[w], sums[w % 4]);
+        }
+        if (has_first) sums[0] = add(first, first_y, sums[0]);
+        return {max,
+                group_sum<WARP>((sums[0] + sums[1]) + (sums[2] + sums[3]))};
     }
 };
 // ANCHOR_END: stage
@@ -683,119 +740,108 @@ struct Stage {
 // ANCHOR: mail
 // The blocks of a cluster meet without a barrier of all. Each sends what it
 // knows to all of them, by stores whose bytes a barrier object of the other
-// block counts, and waits for its own object alone. For TURNS turns each has
-// an object and a place of its own; then a barrier of the cluster says that
-// all have been read.
+// block counts, and waits for its own object alone.
 template <unsigned int CLUSTER> struct Mail {
-    static constexpr unsigned int TURNS = 64;
-    Pair values[TURNS][CLUSTER];
-    unsigned long long arrived[TURNS];
+    Pair values[CLUSTER];
+    unsigned long long arrived;
     __device__ static unsigned int address(const void* shared) {
         return static_cast<unsigned int>(__cvta_generic_to_shared(shared));
     }
-    __device__ void begin(unsigned int turn) {
-        if (turn % TURNS != 0) return;
-        unsigned int object = address(&arrived[threadIdx.x % TURNS]);
-        bool has_one = threadIdx.x < TURNS;
-        if (turn == 0 && has_one)
-            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n"
-                         "fence.mbarrier_init.release.cluster;" ::"r"(object)
-                         : "memory");
-        cooperative_groups::this_cluster().sync();
-        if (has_one)
+    __device__ void begin() {
+        if (threadIdx.x == 0)
             asm volatile(
+                "mbarrier.init.shared::cta.b64 [%0], 1;\n"
+                "fence.mbarrier_init.release.cluster;\n"
                 "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                    object),
-                "r"(static_cast<unsigned int>(sizeof(values[0])))
+                    address(&arrived)),
+                "r"(static_cast<unsigned int>(sizeof(values)))
                 : "memory");
+        cooperative_groups::this_cluster().barrier_arrive();
     }
-    // The first lanes send, each to the block of its number.
-    __device__ void send(Pair mine, unsigned int turn) {
+    // The first lanes send, each to the block of its number, once all blocks
+    // have begun.
+    __device__ void send(Pair mine) {
+        cooperative_groups::this_cluster().barrier_wait();
         if (threadIdx.x >= CLUSTER) return;
-        unsigned int to, counted, rank = blockIdx.x % CLUSTER;
+        unsigned int to, counted;
         asm("mapa.shared::cluster.u32 %0, %1, %2;"
             : "=r"(to)
-            : "r"(address(&values[turn % TURNS][rank])), "r"(threadIdx.x));
+            : "r"(address(&values[blockIdx.x % CLUSTER])), "r"(threadIdx.x));
         asm("mapa.shared::cluster.u32 %0, %1, %2;"
             : "=r"(counted)
-            : "r"(address(&arrived[turn % TURNS])), "r"(threadIdx.x));
+            : "r"(address(&arrived)), "r"(threadIdx.x));
         asm volatile(
             "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes"
             ".v2.f32 [%0], {%1, %2}, [%3];" ::"r"(to),
             "f"(mine.max), "f"(mine.sum), "r"(counted)
             : "memory");
     }
-    __device__ void wait(unsigned int turn) {
+    template <class Op> __device__ Pair receive() const {
         unsigned int done;
         do {
             asm volatile(
                 "{\n"
                 ".reg .pred done;\n"
                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 "
-                "done, [%1], %2;\n"
+                "done, [%1], 0;\n"
                 "selp.u32 %0, 1, 0, done;\n"
                 "}"
                 : "=r"(done)
-                : "r"(address(&arrived[turn % TURNS])), "r"(turn / TURNS % 2)
+                : "r"(address(&arrived))
                 : "memory");
         } while (!done);
+        return group_pair<Op, CLUSTER>(values[threadIdx.x % CLUSTER]);
     }
 };
 // ANCHOR_END: mail
+#endif
 
-// ANCHOR: persistent
-// A cluster takes rows until there are none. STAGES - 1 rows are on their way
-// while it works on one.
-extern __shared__ uint4 stages[];
-template <class Op, unsigned int BLOCK, unsigned int V, unsigned int CLUSTER,
-          unsigned int STAGES>
-__device__ void persistent(Task<Op> task) {
+// ANCHOR: staged
+// CLUSTER blocks a row, one or several, which hold it in shared memory.
+template <class Op, unsigned int BLOCK, unsigned int V, unsigned int CLUSTER>
+__device__ void staged(Task<Op> task) {
     constexpr unsigned int W = PER_VECTOR<typename Op::In>,
                            STEP = CLUSTER * BLOCK;
-    __shared__ Mail<CLUSTER> mail;
-    __shared__ Pair of_warps[2][BLOCK / WARP];
-    auto stage = reinterpret_cast<Stage<Op, V, W, BLOCK>*>(stages);
+    __shared__ Pair of_warps[BLOCK / WARP];
+    auto& stage = *reinterpret_cast<Stage<Op, V, W, BLOCK>*>(stages);
+    unsigned long long at = blockIdx.x / CLUSTER;
     unsigned int first = blockIdx.x % CLUSTER * BLOCK + threadIdx.x;
-    unsigned long long team = blockIdx.x / CLUSTER,
-                       teams = gridDim.x / CLUSTER;
-    auto row = [&](unsigned int turn) {
-        return Row<Op, W>(task, team + turn * teams, 0, task.cols, STEP);
-    };
-    auto ask = [&](unsigned int turn) {
-        stage[turn % STAGES].load(row(turn), first, STEP);
-        asm volatile("cp.async.commit_group;" ::: "memory");
-    };
-    for (unsigned int turn = 0; turn + 1 < STAGES; turn++) ask(turn);
-#pragma unroll 1
-    for (unsigned int turn = 0; team + turn * teams < task.rows; turn++) {
-        unsigned long long at = team + turn * teams;
-        mail.begin(turn);
-        // Its label and gradient, if it has any.
-        Known of_row = known({0, 1}, 0, beside(task, at));
-        Held<Op, V, W> held;
-        float e[V][W], of_first;
-        held.begin(row(turn), first);
-        held.load_first(row(turn), first);
-        ask(turn + STAGES - 1);
-        asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 1) : "memory");
-        stage[turn % STAGES].read(held);
-        held.widen(row(turn));
-        Pair of_warp = Op::PAIRS ? held.template pair<WARP>(e, of_first)
-                                 : held.template sum<WARP>();
-        mail.send(block_pair<Op, BLOCK>(of_warp, of_warps[turn % 2]), turn);
-        mail.wait(turn);
-        Pair all = group_pair<Op, CLUSTER>(
-            mail.values[turn % mail.TURNS][threadIdx.x % CLUSTER]);
-        of_row.max = all.max, of_row.sum = all.sum;
-        of_row.log = logarithm(all.sum);
-        if (Op::PAIRS)
-            of_row.share = __fdiv_rn(
-                exponential(of_warp.max - base_of(all.max)), all.sum);
-        held.write(row(turn), first, STEP, e, of_first, of_row);
-    }
-}
-// ANCHOR_END: persistent
+    Row<Op, W> row(task, at, 0, task.cols, STEP);
+    stage.load(row, first, STEP);
+    Held<Op, 1, W> held; // the element before the first vector
+    held.begin(row, first), held.load_first(row, first);
+    Beside of_row = beside(task, at);
+#if __CUDA_ARCH__ >= 900
+    __shared__ Mail<CLUSTER> mail;
+    if (CLUSTER > 1) mail.begin();
 #endif
+    stage.wait();
+    Pair all = block_pair<Op, BLOCK>(
+        stage.pair(held.has_first, held.first, held.first_y), of_warps);
+#if __CUDA_ARCH__ >= 900
+    if (CLUSTER > 1) mail.send(all), all = mail.template receive<Op>();
+#endif
+    if (!Op::EACH) {
+        if (first == 0) write_value(task, at, all, of_row);
+        return;
+    }
+    Known known = ::known(all, __frcp_rn(all.sum), of_row);
+    auto result = [&](float x, float y, unsigned int i) {
+        float e = Op::PAIRS ? exponential(x - base_of(all.max)) : 0;
+        return Op::each(x, y, e, i, known);
+    };
+#pragma unroll 2
+    for (unsigned int k = 0; k < V; k++) {
+        float x[W], y[W];
+        stage.read(k, x, y);
+        for (unsigned int w = 0; w < W; w++)
+            x[w] = result(x[w], y[w], row.begin(first + k * STEP) + w);
+        row.store(x, first + k * STEP);
+    }
+    if (held.has_first)
+        narrow(result(held.first, held.first_y, first), row.out[first]);
+}
+// ANCHOR_END: staged
 
 // ANCHOR: parts
 // Rows that are too long to be held: `count` blocks a row find the pair of a
@@ -876,14 +922,11 @@ __device__ void whole(Task<Op> task, unsigned int count, unsigned int length,
         cluster_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(OP)) { \
         block<OP, THREADS, V, BLOCKS>(GIVEN); \
     }
-// As many threads of a multiprocessor as it has registers for.
-#define RESIDENT(HELD) ((HELD) > 16 ? 512 : 1024)
-#define PERSISTENT(OP, NAME, TYPE, BLOCKS, THREADS, V, STAGES) \
+#define STAGED(OP, NAME, TYPE, BLOCKS, THREADS, V) \
     extern "C" __global__ void __launch_bounds__( \
-        THREADS, RESIDENT(V * PER_VECTOR<OP::In>) / THREADS) \
-        persistent_##NAME##_c##BLOCKS##t##THREADS##v##V##s##STAGES##_##TYPE( \
-            TASK(OP)) { \
-        persistent<OP, THREADS, V, BLOCKS, STAGES>(GIVEN); \
+        THREADS, room_for(THREADS, V * (OP::HAS_OTHER ? 2 : 1))) \
+        staged_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(OP)) { \
+        staged<OP, THREADS, V, BLOCKS>(GIVEN); \
     }
 #define PARTS(OP, NAME, TYPE, THREADS, LOADS) \
     extern "C" __global__ void __launch_bounds__(THREADS) \
@@ -931,14 +974,13 @@ OPERATIONS(float, f32, 4)
 OPERATIONS(bf16, bf16, 8)
 OPERATIONS(f16, f16, 8)
 #if __CUDA_ARCH__ >= 900
-#define TURNS(OP, NAME, TYPE) PERSISTENT(OP, NAME, TYPE, 2, 64, 2, 2)
-TURNS(Softmax<float>, softmax, f32)
-TURNS(LogSoftmax<float>, log_softmax, f32)
-TURNS(CrossEntropyBackward<float>, cross_entropy_backward, f32)
-TURNS(SoftmaxBackward<bf16>, softmax_backward, bf16)
-TURNS(SoftmaxBackward<f16>, softmax_backward, f16)
-TURNS(LogSoftmaxBackward<bf16>, log_softmax_backward, bf16)
-TURNS(LogSoftmaxBackward<f16>, log_softmax_backward, f16)
+#define STAGES(OP, NAME, TYPE) STAGED(OP, NAME, TYPE, 2, 64, 2)
+STAGES(Softmax<float>, softmax, f32)
+STAGES(LogSoftmax<bf16>, log_softmax, bf16)
+STAGES(LogSumExp<bf16>, logsumexp, bf16)
+STAGES(CrossEntropyBackward<float>, cross_entropy_backward, f32)
+STAGES(SoftmaxBackward<bf16>, softmax_backward, bf16)
+STAGES(LogSoftmaxBackward<f16>, log_softmax_backward, f16)
 #endif
 #endif
 // ANCHOR_END: entries
@@ -967,11 +1009,6 @@ template <typename T> struct LossGradient : OfPair<T, T> {
     }
 };
 
-__device__ long long label_at(const void* labels, unsigned int bits,
-                              unsigned long long row) {
-    return bits == 64 ? static_cast<const long long*>(labels)[row]
-                      : static_cast<const int*>(labels)[row];
-}
 // The row's label; of a row without one, what is written in its place: 0 if
 // it is ignored, else NaN.
 struct Target {

@@ -42,7 +42,7 @@ template <typename T, bool CENTRED_, bool ADDED_, bool BACK_> struct Norm {
     using Element = T;
     using Base = Norm;
     static constexpr bool CENTRED = CENTRED_, ADDED = ADDED_, BACK = BACK_,
-                          MAY_BE_PLAIN = false, PLAIN = false;
+                          MAY_BE_PLAIN = false, PLAIN = false, LARGE = false;
 };
 template <typename T> using LayerNorm = Norm<T, true, false, false>;
 template <typename T> using RmsNorm = Norm<T, false, false, false>;
@@ -67,6 +67,20 @@ template <typename T>
 using PlainLayerNormBackward = MayBePlain<LayerNormBackward<T>>;
 template <typename T>
 using PlainRmsNormBackward = MayBePlain<RmsNormBackward<T>>;
+
+// Rows that are more than an L2 holds: a wrapper of operations, and its
+// names, which a macro makes.
+template <class Op> struct Large : Op { static constexpr bool LARGE = true; };
+#define LARGE(OP) \
+    template <typename T> using Large##OP = Large<OP<T>>; \
+    template <typename T> using LargePlain##OP = Large<Plain##OP<T>>;
+LARGE(LayerNorm)
+LARGE(RmsNorm)
+LARGE(AddLayerNorm)
+LARGE(AddRmsNorm)
+LARGE(LayerNormBackward)
+LARGE(RmsNormBackward)
+#undef LARGE
 
 // What is known of a row when its results are written. Backward: the means of
 // g and of g times the normalised element, where g is the gradient times the
@@ -281,16 +295,22 @@ template <class Op, unsigned int W> struct Row : Pieces<W> {
                               (!Op::CENTRED || past(biases) == 0);
     }
     // A piece of one of the row's arrays.
-    template <bool KEPT = false>
+    template <class How>
     __device__ void get(Piece<W>& piece, const T* from, unsigned int at,
-                        bool are_aligned) const {
+                        bool are_aligned, How how) const {
         if (W > 1 && are_aligned && this->is_whole(at))
-            return ::load<W, KEPT>(piece, from + at * W, W, true);
+            return ::load<W>(piece, from + at * W, W, true, 0, 0, how);
         piece = {};
         if (PLAIN) return;
         Pieces<W> rest = this->rest();
-        ::load<W, KEPT>(piece, from + at * W, rest.left(at), false, 0,
-                        rest.before(at));
+        ::load<W>(piece, from + at * W, rest.left(at), false, 0,
+                  rest.before(at));
+    }
+    __device__ void get(Piece<W>& piece, const T* from, unsigned int at,
+                        bool are_aligned) const {
+        if constexpr (Op::LARGE)
+            get(piece, from, at, are_aligned, AsLarge());
+        else get(piece, from, at, are_aligned, Once());
     }
     __device__ void put(T* to, const float (&x)[W], unsigned int at,
                         bool are_aligned) const {
@@ -301,6 +321,42 @@ template <class Op, unsigned int W> struct Row : Pieces<W> {
         if (PLAIN) return;
         Pieces<W> rest = this->rest();
         ::store<W>(to + at * W, x, rest.left(at), false, rest.before(at));
+    }
+    // The same by a warp whose lanes have pieces that lie side by side, where
+    // vectors begin within them: the end of a lane's piece and the begin of
+    // the next one's.
+    __device__ void put_across(T* to, const float (&x)[W],
+                               unsigned int at) const {
+        unsigned int lane = threadIdx.x % WARP;
+        uint4 own = narrowed_vector(T(), x);
+        unsigned int words[8] = {own.x, own.y, own.z, own.w};
+        for (unsigned int k = 0; k < 4; k++)
+            words[4 + k] = __shfl_down_sync(FULL, words[k], 1);
+        bool is_whole = this->is_whole(at);
+        bool is_next = __shfl_down_sync(FULL, is_whole, 1) && lane + 1 < WARP;
+        bool is_joined = is_whole && is_next;
+        bool is_begun = __shfl_up_sync(FULL, is_joined, 1) && lane > 0;
+        auto address = reinterpret_cast<unsigned long long>(to + at * W);
+        unsigned int own_bytes = (0 - address) % sizeof(uint4); // before it
+        if (is_joined) {
+            bool by_two = own_bytes & 8, by_one = own_bytes & 4;
+            for (unsigned int k = 0; k < 6 && by_two; k++)
+                words[k] = words[k + 2];
+            for (unsigned int k = 0; k < 5 && by_one; k++)
+                words[k] = words[k + 1];
+            for (unsigned int k = 0; k < 4; k++)
+                words[k] = __funnelshift_r(words[k], words[k + 1],
+                                           own_bytes % 4 * 8);
+            store_vector(reinterpret_cast<void*>(address + own_bytes),
+                         {words[0], words[1], words[2], words[3]});
+        }
+        Pieces<W> rest = this->rest();
+        for (unsigned int w = 0; w < W; w++) {
+            bool is_early = w * sizeof(T) < own_bytes;
+            if (w < rest.left(at) && w >= rest.before(at) &&
+                !(is_early ? is_begun : is_joined))
+                narrow(x[w], to[at * W + w]);
+        }
     }
     // The elements, and what is added to them or the gradients.
     __device__ void load(Piece<W>& x, Piece<W>& y, unsigned int at) const {
@@ -319,7 +375,7 @@ template <class Op, unsigned int W> struct Row : Pieces<W> {
             if (!has_aligned_weights && at > 0 && left(at) >= W + 2)
                 return load_across(piece, columns + at * W);
         }
-        get<true>(piece, columns, at, has_aligned_weights);
+        get(piece, columns, at, has_aligned_weights, Kept());
     }
     __device__ void load_weights(Piece<W>& weight, unsigned int at) const {
         load_columns(weight, weights, at);
@@ -360,11 +416,16 @@ template <class Op, unsigned int W> struct Row : Pieces<W> {
     __device__ void store(const float (&x)[W], unsigned int at) const {
         put(out, x, at, aligned);
     }
+    // WARP_WIDE: all lanes of a warp have pieces of this row.
+    template <bool WARP_WIDE>
     __device__ void store_sums(const float (&x)[W], unsigned int at) const {
+        if constexpr (WARP_WIDE && W > 1 && !PLAIN && Op::ADDED) {
+            if (aligned && !has_aligned_sums) return put_across(sums, x, at);
+        }
         if (Op::ADDED) put(sums, x, at, has_aligned_sums);
     }
     // The results of a piece.
-    template <bool SUMS = true>
+    template <bool SUMS, bool WARP_WIDE = true>
     __device__ void write(const float (&x)[W], Piece<W> of_weights,
                           Piece<W> of_biases, unsigned int at,
                           Known of_row) const {
@@ -374,14 +435,14 @@ template <class Op, unsigned int W> struct Row : Pieces<W> {
         for (unsigned int w = 0; w < W; w++)
             y[w] = forward<Op>(x[w], weight[w], bias[w], of_row);
         store(y, at);
-        if (SUMS) store_sums(x, at);
+        if (SUMS) store_sums<WARP_WIDE>(x, at);
     }
-    template <bool SUMS = true>
+    template <bool SUMS, bool WARP_WIDE = true>
     __device__ void write(const float (&x)[W], unsigned int at,
                           Known of_row) const {
         Piece<W> weight, bias;
         load_weights(weight, at), load_biases(bias, at);
-        write<SUMS>(x, weight, bias, at, of_row);
+        write<SUMS, WARP_WIDE>(x, weight, bias, at, of_row);
     }
 };
 // Whether rows are plain.
@@ -435,7 +496,7 @@ __device__ void three_passes(Task<typename Op::Element> task) {
     // ANCHOR_END: second_pass
     Known of_row = known<Op>(all, task.cols);
     for (unsigned int c = threadIdx.x; c < task.cols; c += BLOCK)
-        read(c), row.write(x, c, of_row);
+        read(c), row.template write<true>(x, c, of_row);
 }
 // ANCHOR_END: three
 
@@ -482,8 +543,10 @@ __device__ Moments moments_of(const float (&x)[LOADS][W],
 template <class Op, unsigned int BLOCK, unsigned int LOADS, unsigned int W>
 __device__ Moments moments_in(const Row<Op, W>& row, Moments* buffer) {
     Moments running = {};
+    // Where sums are written, a warp stays together.
+    unsigned int behind = Op::ADDED ? threadIdx.x % WARP : 0;
 #pragma unroll 1
-    for (unsigned int at = threadIdx.x; at < row.pieces();
+    for (unsigned int at = threadIdx.x; at - behind < row.pieces();
          at += BLOCK * LOADS) {
         Piece<W> pieces[LOADS], others[LOADS];
         float x[LOADS][W], g[LOADS][W], weight[W];
@@ -493,7 +556,7 @@ __device__ Moments moments_in(const Row<Op, W>& row, Moments* buffer) {
 #pragma unroll
         for (unsigned int k = 0; k < LOADS; k++) {
             row.widen(pieces[k], others[k], x[k], g[k]);
-            row.store_sums(x[k], at + k * BLOCK);
+            row.template store_sums<true>(x[k], at + k * BLOCK);
             if (Op::BACK) row.weights_of(weight, at + k * BLOCK);
             for (unsigned int w = 0; w < W && Op::BACK; w++)
                 g[k][w] = __fmul_rn(g[k][w], weight[w]);
@@ -576,8 +639,8 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
     }
     // How many elements a group of lanes has of the row, or a block.
     template <unsigned int LANES>
-    __device__ unsigned int count(const Row<Op, W>& row, unsigned int at,
-                                  unsigned int step) const {
+    __device__ static unsigned int count(const Row<Op, W>& row,
+                                         unsigned int at, unsigned int step) {
         unsigned int first = at - threadIdx.x % LANES, all = 0;
 #pragma unroll
         for (unsigned int k = 0; k < V; k++)
@@ -624,15 +687,19 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
             all.gx = group_sum<LANES>(of_gx[0] + of_gx[1]);
         return all;
     }
+    template <bool WARP_WIDE = true>
     __device__ void write(const Row<Op, W>& row, const Weights<V, W>& early,
                           unsigned int at, unsigned int step,
                           Known of_row) const {
 #pragma unroll
         for (unsigned int k = 0; k < V; k++) {
             if (early.EARLY)
-                row.write(x[k], early.weights[k], early.biases[k],
-                          at + k * step, of_row);
-            else row.write(x[k], at + k * step, of_row);
+                row.template write<true, WARP_WIDE>(
+                    x[k], early.weights[k], early.biases[k], at + k * step,
+                    of_row);
+            else
+                row.template write<true, WARP_WIDE>(x[k], at + k * step,
+                                                    of_row);
         }
     }
 };
@@ -662,8 +729,8 @@ __device__ void groups(Task<typename Op::Element> task) {
         held[r].widen(row(r));
         Moments all = held[r].template moments<LANES>(row(r), weights.weights,
                                                       lane, LANES);
-        held[r].write(row(r), weights, lane, LANES,
-                      known<Op>(all, task.cols));
+        held[r].template write<LANES == WARP>(row(r), weights, lane, LANES,
+                                              known<Op>(all, task.cols));
     }
 }
 // ANCHOR_END: groups
@@ -731,46 +798,88 @@ __device__ void block(Task<typename Op::Element> task) {
 // ANCHOR_END: block
 
 // ANCHOR: stage
-// A row that a cluster will hold, on its way to shared memory, where it takes
-// no registers. A thread copies what it reads itself, so that no barrier is
-// needed.
+// A row in shared memory, where it takes no registers. A thread copies what
+// it reads itself, so that no barrier is needed.
+extern __shared__ uint4 stages[];
 template <class Op, unsigned int V, unsigned int W, unsigned int BLOCK>
 struct Stage {
+    using T = typename Op::Element;
     static constexpr unsigned int INPUTS = Op::ADDED || Op::BACK ? 2 : 1;
     uint4 vectors[INPUTS][V][BLOCK];
-    template <typename T>
-    __device__ static void copy(uint4& to, const T* from,
-                                const Row<Op, W>& row, unsigned int at) {
-        if (row.aligned && row.is_whole(at)) {
-            asm volatile(
-                "cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(
-                    static_cast<unsigned int>(__cvta_generic_to_shared(&to))),
-                "l"(from + at * W)
-                : "memory");
-            return;
-        }
-        Piece<W> piece;
-        row.get(piece, from, at, false);
-        to = {piece.words[0], piece.words[1], piece.words[2], piece.words[3]};
-    }
     __device__ void load(const Row<Op, W>& row, unsigned int at,
                          unsigned int step) {
+        unsigned int own = shared_address<Op::LARGE>(&vectors[0][0][threadIdx.x]);
 #pragma unroll
-        for (unsigned int k = 0; k < V; k++) {
-            copy(vectors[0][k][threadIdx.x], row.in, row, at + k * step);
-            if (INPUTS > 1)
-                copy(vectors[INPUTS - 1][k][threadIdx.x], row.other, row,
-                     at + k * step);
+        for (unsigned int k = 0; k < INPUTS * V; k++) {
+            unsigned int input = k % INPUTS, number = k / INPUTS,
+                         piece = at + number * step;
+            const T* from = input == 0 ? row.in : row.other;
+            if (row.aligned && row.is_whole(piece)) {
+                copy_async<Op::LARGE>(
+                    own + (input * V + number) * BLOCK * sizeof(uint4),
+                    from + piece * W);
+                continue;
+            }
+            Piece<W> all;
+            row.get(all, from, piece, false, Once());
+            vectors[input][number][threadIdx.x] = {
+                all.words[0], all.words[1], all.words[2], all.words[3]};
         }
+    }
+    __device__ Piece<W> piece(unsigned int input, unsigned int k) const {
+        uint4 v = vectors[input][k][threadIdx.x];
+        return {{v.x, v.y, v.z, v.w}};
     }
     __device__ void read(Held<Op, V, W>& held) const {
 #pragma unroll
         for (unsigned int k = 0; k < V; k++) {
-            uint4 x = vectors[0][k][threadIdx.x],
-                  y = vectors[INPUTS - 1][k][threadIdx.x];
-            held.pieces[k] = {{x.x, x.y, x.z, x.w}};
-            if (INPUTS > 1) held.others[k] = {{y.x, y.y, y.z, y.w}};
+            held.pieces[k] = piece(0, k);
+            if (INPUTS > 1) held.others[k] = piece(INPUTS - 1, k);
         }
+    }
+    // Forward, from here on: what a row's elements are. A sum of both inputs
+    // is written as soon as it is known, and takes the place of the first.
+    __device__ void add(const Row<Op, W>& row, unsigned int at,
+                        unsigned int step) {
+#pragma unroll 2
+        for (unsigned int k = 0; k < V && Op::ADDED; k++) {
+            float x[W], y[W];
+            row.widen(piece(0, k), piece(INPUTS - 1, k), x, y);
+            row.template store_sums<true>(x, at + k * step);
+            vectors[0][k][threadIdx.x] = narrowed_vector(T(), x);
+        }
+    }
+    __device__ void element(unsigned int k, float (&x)[W]) const {
+        ::widen(T(), piece(0, k), x);
+    }
+    // The moments of a warp, as Held has them.
+    __device__ Moments moments(const Row<Op, W>& row, unsigned int at,
+                               unsigned int step) const {
+        float sums[4] = {}, squares[2] = {};
+        unsigned int count = Held<Op, V, W>::template count<WARP>(row, at,
+                                                                  step);
+        Moments all = {static_cast<float>(count), 0, 0, 0, 0};
+#pragma unroll 2
+        for (unsigned int k = 0; k < V && Op::CENTRED; k++) {
+            float x[W];
+            element(k, x);
+            for (unsigned int w = 0; w < W; w++) sums[w % 4] += x[w];
+        }
+        if (Op::CENTRED) {
+            float sum =
+                group_sum<WARP>((sums[0] + sums[1]) + (sums[2] + sums[3]));
+            if (all.count > 0) all.mean = __fdiv_rn(sum, all.count);
+        }
+#pragma unroll 2
+        for (unsigned int k = 0; k < V; k++) {
+            float x[W], apart[W];
+            element(k, x);
+            row.apart_of(x, at + k * step, all.mean, apart);
+            for (unsigned int w = 0; w < W; w++)
+                squares[w % 2] = fmaf(apart[w], apart[w], squares[w % 2]);
+        }
+        all.squares = group_sum<WARP>(squares[0] + squares[1]);
+        return all;
     }
 };
 // ANCHOR_END: stage
@@ -782,9 +891,8 @@ struct Stage {
 // block counts, and waits for its own object alone. For TURNS turns each has
 // an object and a place of its own; then a barrier of the cluster says that
 // all have been read.
-template <class Op, unsigned int CLUSTER> struct Mail {
-    static constexpr unsigned int TURNS = 64,
-                                  KINDS = Op::BACK ? 4 : Op::CENTRED ? 2 : 1;
+template <class Op, unsigned int CLUSTER, unsigned int TURNS> struct Mail {
+    static constexpr unsigned int KINDS = Op::BACK ? 4 : Op::CENTRED ? 2 : 1;
     float __align__(16) values[TURNS][CLUSTER][KINDS];
     unsigned long long arrived[TURNS];
     __device__ static unsigned int address(const void* shared) {
@@ -862,6 +970,50 @@ template <class Op, unsigned int CLUSTER> struct Mail {
 // ANCHOR_END: mail
 #endif
 
+// ANCHOR: staged
+// Forward: CLUSTER blocks a row, one or several, which hold it in shared
+// memory.
+template <class Op, unsigned int BLOCK, unsigned int V, unsigned int CLUSTER>
+__device__ void staged(Task<typename Op::Element> task) {
+    constexpr unsigned int W = PER_VECTOR<typename Op::Element>,
+                           STEP = CLUSTER * BLOCK;
+    auto& of_warps = shared<Moments[BLOCK / WARP]>();
+    auto& stage = *reinterpret_cast<Stage<Op, V, W, BLOCK>*>(stages);
+    unsigned int first = blockIdx.x % CLUSTER * BLOCK + threadIdx.x;
+    Row<Op, W> row(task, blockIdx.x / CLUSTER, 0, task.cols, STEP * V);
+    stage.load(row, first, STEP);
+#if __CUDA_ARCH__ >= 900
+    auto& mail = shared<Mail<typename Op::Base, CLUSTER, 1>>();
+    if (CLUSTER > 1) mail.begin(0);
+#endif
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    stage.add(row, first, STEP);
+    auto count = [&](unsigned int at) {
+        return Held<Op, V, W>::template count<BLOCK>(row, at, STEP);
+    };
+    Moments all = block_moments<Op, BLOCK>(stage.moments(row, first, STEP),
+                                           count(first), of_warps);
+#if __CUDA_ARCH__ >= 900
+    if (CLUSTER > 1) {
+        unsigned int other = threadIdx.x % CLUSTER;
+        mail.send(all, 0), mail.wait(0);
+        float of_other =
+            static_cast<float>(count(other * BLOCK + threadIdx.x));
+        all = group_moments<Op, CLUSTER>(
+            mail.received(other, of_other, 0),
+            static_cast<float>(task.cols));
+    }
+#endif
+    Known of_row = known<Op>(all, task.cols);
+#pragma unroll 2
+    for (unsigned int k = 0; k < V; k++) {
+        float x[W];
+        stage.element(k, x);
+        row.template write<false>(x, first + k * STEP, of_row);
+    }
+}
+// ANCHOR_END: staged
+
 // ANCHOR: fixed
 // Whether rows so many apart begin alike, and their lanes hold the same
 // columns.
@@ -884,8 +1036,8 @@ template <class Op, unsigned int V, unsigned int W> struct Fixed {
                          unsigned int at, unsigned int step, Known of_row) {
 #pragma unroll
         for (unsigned int k = 0; k < V; k++)
-            row.write(held.x[k], of_weights[k], of_biases[k], at + k * step,
-                      of_row);
+            row.template write<true>(held.x[k], of_weights[k], of_biases[k],
+                                     at + k * step, of_row);
     }
 };
 // ANCHOR_END: fixed
@@ -1084,14 +1236,13 @@ __device__ void back_block(Task<typename Op::Element> task, float* sums) {
 // A cluster takes rows until there are none. STAGES - 1 rows are on their way
 // while it works on one; what it knows of the columns stays. Returns where
 // these begin in their pieces.
-extern __shared__ uint4 stages[];
 template <unsigned int BLOCK, unsigned int CLUSTER, unsigned int STAGES,
           template <class, unsigned int, unsigned int> class Columns,
           class Op, unsigned int V, unsigned int W>
 __device__ unsigned int persistent(Task<typename Op::Element> task,
                                    Columns<Op, V, W>& columns) {
     constexpr unsigned int STEP = CLUSTER * BLOCK;
-    auto& mail = shared<Mail<typename Op::Base, CLUSTER>>();
+    auto& mail = shared<Mail<typename Op::Base, CLUSTER, 64>>();
     auto& of_warps = shared<Moments[2][BLOCK / WARP]>();
     auto stage = reinterpret_cast<Stage<Op, V, W, BLOCK>*>(stages);
     unsigned int rank = blockIdx.x % CLUSTER,
@@ -1324,6 +1475,12 @@ __device__ constexpr unsigned int at_once(unsigned int held) {
     cluster_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(T)) { \
         EITHER(OP, T, block<Op, THREADS, V, BLOCKS>(task)) \
     }
+#define STAGED(OP, T, NAME, TYPE, BLOCKS, THREADS, V) \
+    extern "C" __global__ void __launch_bounds__( \
+        THREADS, room_for(THREADS, V * (OP<T>::ADDED ? 2 : 1))) \
+        staged_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(T)) { \
+        EITHER(OP, T, staged<Op, THREADS, V, BLOCKS>(task)) \
+    }
 // 512 threads of a multiprocessor take turns.
 #define PERSISTENT_KERNEL(THREADS) \
     extern "C" __global__ void __launch_bounds__(THREADS, 512 / THREADS)
@@ -1405,7 +1562,9 @@ __device__ constexpr unsigned int at_once(unsigned int held) {
 #if __CUDA_ARCH__ >= 900
 #define CLUSTERS(KIND, OP, T, NAME, TYPE) KIND(OP, T, NAME, TYPE, 8, 256, 2)
 #define TURNS(KIND, OP, T, NAME, TYPE) KIND(OP, T, NAME, TYPE, 2, 64, 2, 2)
+#define STAGES(OP, T, NAME, TYPE) STAGED(OP, T, NAME, TYPE, 2, 64, 2)
 #else
+#define STAGES(OP, T, NAME, TYPE)
 #define CLUSTERS(KIND, OP, T, NAME, TYPE)
 #define TURNS(KIND, OP, T, NAME, TYPE)
 #endif
@@ -1420,6 +1579,7 @@ __device__ constexpr unsigned int at_once(unsigned int held) {
     BLOCK(OP, T, NAME, TYPE, 1024, 2) \
     CLUSTERS(CLUSTER, OP, T, NAME, TYPE) \
     TURNS(PERSISTENT, OP, T, NAME, TYPE) \
+    STAGES(OP, T, NAME, TYPE) \
     WHOLE(OP, T, NAME, TYPE, 256, 2)
 #define BACKWARD(OP, T, NAME, TYPE, PER) \
     BACK_GROUPS(OP, T, NAME, TYPE, 8, 2, PER) \

@@ -79,19 +79,80 @@ __device__ uint4 load_vector(const void* address) {
                  : "l"(address));
     return v;
 }
+// ANCHOR: policy
+// A policy of the L2: it keeps what is read longest, so that results are
+// written back sooner, which memory likes. But what it keeps stays when the
+// kernel has ended, so this is for rows that are more than an L2 holds.
+__device__ unsigned long long kept_longest() {
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+// ANCHOR_END: policy
+// The ways to load a vector. Large: by that policy. Kept: other rows read it
+// too.
+struct Once {
+    __device__ uint4 load(const void* address) const {
+        return load_vector(address);
+    }
+};
+struct AsLarge {
+    __device__ uint4 load(const void* address) const {
+        uint4 v;
+        asm volatile(
+            "ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+            : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+            : "l"(address), "l"(kept_longest()));
+        return v;
+    }
+};
+struct Kept {
+    __device__ uint4 load(const void* address) const {
+        return __ldg(static_cast<const uint4*>(address));
+    }
+};
+// Where a thread's vectors go in shared memory. Of an address with a uniform
+// part and a policy, ptxas 13.0 makes an instruction that no GPU has; what a
+// shuffle gives it does not take apart.
+template <bool LARGE>
+__device__ unsigned int shared_address(const void* address) {
+    unsigned int shared =
+        static_cast<unsigned int>(__cvta_generic_to_shared(address));
+    return LARGE ? __shfl_sync(0xffffffff, shared, threadIdx.x % 32) : shared;
+}
+// 16 bytes on their way there.
+template <bool LARGE>
+__device__ void copy_async(unsigned int to, const void* from) {
+    if constexpr (LARGE)
+        asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], "
+                     "16, %2;" ::"r"(to), "l"(from), "l"(kept_longest())
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(to),
+                     "l"(from)
+                     : "memory");
+}
+// Blocks of so many threads, each with so many vectors in shared memory, that
+// a multiprocessor has room for.
+__device__ constexpr unsigned int room_for(unsigned int threads,
+                                           unsigned int vectors) {
+    unsigned int most = 2048 / threads;
+    unsigned int blocks =
+        (227u << 10) / (threads * vectors * 16 + (2u << 10));
+    return blocks > most ? most : blocks > 0 ? blocks : 1;
+}
 // A piece of which `left` elements are there, but for the first `before`, in
-// one go if it is whole and at a multiple of its size. KEPT: other rows read
-// it too. It is widened later, when all that a thread reads is on its way: a
-// load waits for nothing that was read before it.
-template <unsigned int W, bool KEPT = false, typename T>
+// one go if it is whole and at a multiple of its size. It is widened later,
+// when all that a thread reads is on its way: a load waits for nothing that
+// was read before it.
+template <unsigned int W, typename T, class How = Once>
 __device__ void load(Piece<W>& piece, const T* from, unsigned int left,
                      bool aligned, float missing = 0,
-                     unsigned int before = 0) {
+                     unsigned int before = 0, How how = {}) {
     constexpr unsigned int WORDS = W > 1 ? 4 : 1, PER_WORD = W / WORDS;
     if constexpr (W > 1) {
         if (aligned && left >= W && before == 0) {
-            uint4 v = KEPT ? __ldg(reinterpret_cast<const uint4*>(from))
-                           : load_vector(from);
+            uint4 v = how.load(from);
             piece = {{v.x, v.y, v.z, v.w}};
             return;
         }

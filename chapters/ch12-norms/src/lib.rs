@@ -66,7 +66,7 @@ pub const CHAPTER: Chapter = Chapter {
 
 /// `three_passes_layer_norm_f32<<<rows, 256>>>(…)`
 fn three_passes(problem: &Problem) -> Plan {
-    let (Matrix { rows, cols, .. }, kernels) = (problem.matrix(), kernels_for(problem, false));
+    let (Matrix { rows, cols, .. }, kernels) = (problem.matrix(), kernels_for(problem, false, false));
     let pass = kernels.pass("three_passes", "", kernels.line("THREE", ""), rows, 256);
     kernels.one(pass, cols.div_ceil(256) + (ROUNDINGS.block)(256))
 }

@@ -76,7 +76,8 @@ struct Family {
     chapter: &'static Chapter,
     shape_for: fn(&reduction::Problem<'_>, Matrix) -> Shape,
     plan_for: fn(&reduction::Problem<'_>, Shape) -> Plan,
-    resident: fn(u64) -> u32,
+    /// Threads of a multiprocessor that take rows in turns, if there are kernels for that.
+    resident: Option<u32>,
 }
 
 /// The family that has this operation.
@@ -84,12 +85,12 @@ fn family(op: Op) -> Result<Family> {
     let has = |chapter: &Chapter| chapter.variants.last().is_some_and(|variant| variant.ops.contains(&op));
     let (softmax_chapter, norms_chapter) = (&ch11_softmax::CHAPTER, &ch12_norms::CHAPTER);
     if has(softmax_chapter) {
-        let (shape_for, plan_for, resident) = (softmax::shape_for, softmax::plan_for, softmax::resident_threads);
-        return Ok(Family { chapter: softmax_chapter, shape_for, plan_for, resident });
+        let (shape_for, plan_for) = (softmax::shape_for, softmax::plan_for);
+        return Ok(Family { chapter: softmax_chapter, shape_for, plan_for, resident: None });
     }
     if has(norms_chapter) && !op.has_weight_gradients() {
         let (shape_for, plan_for) = (norms::shape_for, norms::plan_for);
-        return Ok(Family { chapter: norms_chapter, shape_for, plan_for, resident: |_| norms::PERSISTENT_THREADS });
+        return Ok(Family { chapter: norms_chapter, shape_for, plan_for, resident: Some(norms::PERSISTENT_THREADS) });
     }
     let all = softmax_chapter.variants.iter().chain(norms_chapter.variants).flat_map(|variant| variant.ops);
     let mut known: Vec<&str> = all.filter(|op| !op.has_weight_gradients()).map(|op| op.name()).collect();

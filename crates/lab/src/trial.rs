@@ -25,7 +25,7 @@ mod program;
 mod rounds;
 
 pub use lesson::{anything, extremes, mistakes};
-pub use matrices::{Matrices, judge_plan, judge_turns, kinds, over_numbers};
+pub use matrices::{Matrices, judge_plan, judge_staged, judge_turns, kinds, over_numbers};
 pub use program::{Ended, Files, Program, ended, le_bytes, npy_bytes, program};
 pub use rounds::{Round, each, rounds};
 

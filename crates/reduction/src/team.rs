@@ -36,6 +36,15 @@ pub enum Shape {
         /// Vectors that a thread holds.
         vectors: u32,
     },
+    /// A block or the blocks of a cluster hold a row in shared memory.
+    Staged {
+        /// Blocks.
+        blocks: u32,
+        /// Threads of each.
+        block: u32,
+        /// Vectors of a thread.
+        vectors: u32,
+    },
     /// Clusters take rows in turns. The next rows are on their way to shared memory while one is worked on.
     Persistent(PersistentTeam),
     /// A block reads a row, and where there are results for each element, reads it once more.
@@ -76,7 +85,7 @@ pub struct PersistentTeam {
 impl PersistentTeam {
     /// Dynamic shared memory of a block.
     fn shared_bytes(self, problem: &Problem<'_>) -> u32 {
-        self.stages * self.vectors * self.block * 16 * problem.op.arrays() as u32
+        self.stages * staged_bytes(problem, self.block, self.vectors)
     }
 
     /// Clusters that the card holds at once.
@@ -86,6 +95,37 @@ impl PersistentTeam {
         let of_multiprocessor = of_multiprocessor.min(self.resident / self.block);
         u64::from(problem.card.clusters_of(self.blocks)) * u64::from(of_multiprocessor)
     }
+}
+
+/// Shared memory of a block whose threads have so many vectors of each input there.
+pub fn staged_bytes(problem: &Problem<'_>, block: u32, vectors: u32) -> u32 {
+    vectors * block * 16 * problem.op.arrays() as u32
+}
+
+/// The first of these teams that holds a row in shared memory, with how many elements each thread may have.
+pub fn first_to_stage(problem: &Problem<'_>, matrix: Matrix, teams: impl IntoIterator<Item = Team>) -> Option<Shape> {
+    let per = problem.per_vector();
+    teams.into_iter().find_map(|(blocks, block, elements)| {
+        let vectors = matrix.cols.div_ceil(per).div_ceil(blocks * block);
+        let [blocks, block, each] = [blocks, block, vectors].map(|n| n as u32);
+        let fits = vectors * per <= elements && has_room(problem, (blocks, block, each));
+        fits.then_some(Shape::Staged { blocks, block, vectors: each })
+    })
+}
+
+/// Returns whether such blocks, so many threads each with so many vectors, may have what they hold in shared memory.
+pub fn has_room(problem: &Problem<'_>, (blocks, block, vectors): (u32, u32, u32)) -> bool {
+    problem.card.clusters_of(blocks) > 0
+        && staged_bytes(problem, block, vectors) + OTHER_BYTES <= problem.card.shared_bytes_per_block
+}
+
+/// Bytes of the rows that are read from which on what is read and written is more than an L2 holds.
+const LARGE_BYTES: u64 = 32 << 20;
+
+/// Returns whether a kernel may tell the L2 that rows are read and written, and more than it holds.
+pub fn is_large(problem: &Problem<'_>, matrix: Matrix) -> bool {
+    let bytes = matrix.rows.saturating_mul(matrix.pitch).saturating_mul(problem.ty.bytes());
+    problem.on_demand && problem.op.is_per_element() && bytes >= LARGE_BYTES
 }
 
 /// Elements of each thread, where all threads of a problem are resident at once.
@@ -124,6 +164,13 @@ impl Shape {
             Shape::Cluster { blocks, block, .. } => format!(
                 "a row is {bytes} bytes, more than a block holds well: a cluster of {blocks} blocks of {block} threads holds it, and \
                  reads it once{held}"
+            ),
+            Shape::Staged { blocks, block, .. } => format!(
+                "a row is {bytes} bytes, more than registers hold well: {} holds it in shared memory, and reads it once{held}",
+                match blocks {
+                    1 => format!("a block of {block} threads"),
+                    _ => format!("a cluster of {blocks} blocks of {block} threads"),
+                }
             ),
             Shape::Persistent(PersistentTeam { blocks, block, stages, .. }) => format!(
                 "a row is {bytes} bytes, more than a block holds well: clusters of {blocks} blocks of {block} threads take rows in \
@@ -255,6 +302,14 @@ impl Kernels<'_> {
                 let line = self.line("CLUSTER", &format!("{blocks}, {block}, {vectors}"));
                 let name = format!("c{blocks}t{block}v{vectors}");
                 let mut pass = self.pass("cluster", &name, line, rows * u64::from(blocks), block.into());
+                pass.geometry.cluster = blocks;
+                self.one(pass, self.held(blocks, block, vectors))
+            }
+            Shape::Staged { blocks, block, vectors } => {
+                let line = self.line("STAGED", &format!("{blocks}, {block}, {vectors}"));
+                let name = format!("c{blocks}t{block}v{vectors}");
+                let mut pass = self.pass("staged", &name, line, rows * u64::from(blocks), block.into());
+                pass.geometry.shared_bytes = staged_bytes(self.problem, block, vectors);
                 pass.geometry.cluster = blocks;
                 self.one(pass, self.held(blocks, block, vectors))
             }

@@ -3,6 +3,6 @@
 mod input;
 mod shapes;
 mod special;
-mod turns;
+mod staged;
 
 lab::chapter_tests!(ch11_softmax::CHAPTER);

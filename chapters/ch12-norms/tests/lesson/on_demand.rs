@@ -5,7 +5,7 @@ use device::card::H200;
 use device::{Checks, KernelSource};
 use lab::record::OPTIONS;
 use lab::session::built_root;
-use lab::trial::{checked, judge_plan, judge_turns, kinds, simulator, tried};
+use lab::trial::{checked, judge_plan, judge_staged, judge_turns, kinds, simulator, tried};
 use lab::{LaunchOptions, Matrix, Op, Planned, Problem, Result, Session, Type};
 use reduction::families::norms::plan_for;
 
@@ -57,4 +57,11 @@ fn judge(session: &Session<'_>, op: Op, ty: Type, matrix: Matrix, offset: usize)
 fn clusters_take_more_turns_than_they_have_places() -> Result<()> {
     let session = checked(&CHAPTER)?;
     kinds(&CHAPTER.variants[3]).into_iter().try_for_each(|kind| judge_turns(&session, kind, plan_for))
+}
+
+#[test]
+fn clusters_hold_rows_in_shared_memory() -> Result<()> {
+    let session = checked(&CHAPTER)?;
+    let forward = kinds(&CHAPTER.variants[3]).into_iter().filter(|(_, op)| !op.has_weight_gradients());
+    forward.into_iter().try_for_each(|kind| judge_staged(&session, kind, plan_for))
 }

@@ -1,7 +1,7 @@
 //! Teams that are worth a trial for the rows of a problem.
 
 use lab::{Matrix, Problem};
-use reduction::team::{PersistentTeam, Shape, is_spare, parts};
+use reduction::team::{PersistentTeam, Shape, has_room, is_spare, parts};
 
 /// Elements of all inputs that a thread of a block may hold, and has to.
 const HELD_MOST: u64 = 64;
@@ -12,12 +12,14 @@ const HELD_OF_1024: u64 = 32;
 const ELEMENTS_MOST: u64 = 256;
 /// Bytes of a row from which on clusters, and blocks that go through it, are tried.
 const LONG_BYTES: u64 = 8 << 10;
+/// Vectors of a thread in shared memory.
+const STAGED_MOST: u64 = 24;
 /// Numbers of vectors on their way at once.
 const LOADS: [u32; 4] = [1, 2, 4, 8];
 
 /// Teams for this problem: each that holds a row with few idle threads, and those that go through it. `resident` says how many
-/// threads of a multiprocessor take turns, by the elements that each holds.
-pub fn candidates(problem: &Problem<'_>, matrix: Matrix, resident: fn(u64) -> u32) -> Vec<Shape> {
+/// threads of a multiprocessor take turns, if there are kernels for that.
+pub fn candidates(problem: &Problem<'_>, matrix: Matrix, resident: Option<u32>) -> Vec<Shape> {
     let per = problem.per_vector();
     let vectors = matrix.cols.div_ceil(per);
     let is_long = matrix.cols * problem.ty.bytes() >= LONG_BYTES;
@@ -39,9 +41,8 @@ pub fn candidates(problem: &Problem<'_>, matrix: Matrix, resident: fn(u64) -> u3
                 Shape::Cluster { blocks, block, vectors: each }
             };
             found.push(held);
-            if blocks > 1 && block <= 512 && problem.op.is_per_element() {
+            if let Some(resident) = resident.filter(|_| blocks > 1 && block <= 512) {
                 found.extend([2, 3].into_iter().filter_map(|stages| {
-                    let resident = resident(u64::from(each) * per);
                     let team = PersistentTeam { blocks, block, vectors: each, stages, resident };
                     let clusters = team.clusters(problem);
                     (clusters > 0 && matrix.rows >= 2 * clusters).then_some(Shape::Persistent(team))
@@ -51,8 +52,25 @@ pub fn candidates(problem: &Problem<'_>, matrix: Matrix, resident: fn(u64) -> u3
     }
     if is_long {
         found.extend(streams(problem, matrix));
+        found.extend(staged(problem, vectors));
     }
     found
+}
+
+/// Blocks and clusters that hold a row of so many vectors in shared memory.
+fn staged(problem: &Problem<'_>, vectors: u64) -> Vec<Shape> {
+    let teams = [1, 2, 4, 8, 16].into_iter().flat_map(|blocks| [128, 256, 512, 1024].map(|block| (blocks, block)));
+    let shape = |(blocks, block): (u32, u32)| {
+        let threads = u64::from(blocks * block);
+        let each = vectors.div_ceil(threads);
+        let fits = each <= STAGED_MOST
+            && 8 * vectors >= 7 * each * threads
+            && has_room(problem, (blocks, block, each as u32))
+            && (problem.op.is_per_element() || blocks > 1)
+            && !problem.op.has_weight_gradients();
+        fits.then_some(Shape::Staged { blocks, block, vectors: each as u32 })
+    };
+    teams.filter_map(shape).collect()
 }
 
 /// Lanes of a warp for rows of so many elements, in pieces of `width`.
@@ -108,7 +126,7 @@ mod tests {
         let variant = ch11_softmax::CHAPTER.variants.last().unwrap();
         let matrix = Matrix::dense(rows, cols);
         let problem = Problem::new(variant, ty, rows * cols, LaunchOptions::over(op, matrix)).on(&H200, true);
-        candidates(&problem, matrix, |_| 512)
+        candidates(&problem, matrix, None)
     }
 
     #[test]
@@ -121,6 +139,7 @@ mod tests {
                     Shape::Groups { lanes, vectors, width, .. } => lanes * vectors * width,
                     Shape::Block { block, vectors } => 4 * block * vectors,
                     Shape::Cluster { blocks, block, vectors } => 4 * blocks * block * vectors,
+                    Shape::Staged { blocks, block, vectors } => 4 * blocks * block * vectors,
                     Shape::Persistent(team) => 4 * team.blocks * team.block * team.vectors,
                     Shape::Stream { .. } | Shape::Parts { .. } => continue,
                 };
@@ -138,7 +157,7 @@ mod tests {
                 let matrix = Matrix::dense(rows, cols);
                 let problem = Problem::new(variant, ty, rows * cols, LaunchOptions::over(op, matrix)).on(&H200, true);
                 let chosen = reduction::families::softmax::shape_for(&problem, matrix);
-                let all = candidates(&problem, matrix, reduction::families::softmax::resident_threads);
+                let all = candidates(&problem, matrix, None);
                 assert!(all.contains(&chosen), "{op} {ty} {cols}: {chosen:?} is not among {all:?}");
             }
         }

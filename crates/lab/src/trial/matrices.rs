@@ -297,6 +297,32 @@ pub fn judge_turns(
     judge_plan(session, variant, (ty, op, matrix), &plan, 0)
 }
 
+/// Judges the launches of a family of kernels by a cluster that holds a row in shared memory, of 7 rows. Most do not begin at
+/// a multiple of 16 bytes, and a thread's last vector lacks some elements.
+///
+/// # Errors
+/// A launch that fails.
+///
+/// # Panics
+/// As [`judge_plan`].
+pub fn judge_staged(
+    session: &Session<'_>,
+    (ty, op): (Type, Op),
+    plan_for: fn(&reduction::Problem<'_>, Shape) -> Plan,
+) -> Result<()> {
+    let variant = session.chapter.variants.last().expect("a chapter has variants");
+    for less in [0, 1, 3] {
+        let blocks = 2;
+        let matrix = Matrix::dense(7, u64::from(blocks) * 2 * 64 * 16 / ty.bytes() - less);
+        let problem = Problem::new(variant, ty, matrix.rows * matrix.cols, LaunchOptions::over(op, matrix));
+        let problem = problem.on(&H200, true);
+        let plan = plan_for(&problem, Shape::Staged { blocks, block: 64, vectors: 2 });
+        let plan = Planned { plan, layout: problem.layout(), ..Planned::default() };
+        judge_plan(session, variant, (ty, op, matrix), &plan, 0)?;
+    }
+    Ok(())
+}
+
 fn judge_over<T: Element>(
     session: &Session<'_>,
     variant: &Variant,
@@ -312,7 +338,12 @@ fn judge_over<T: Element>(
         assert!(report.faults.is_empty(), "{}: {:?}", call.kernel, report.faults);
     }
     let bounded = Bounded::new(op, matrix, plan.targets, (first, other), plan.additions());
-    let worst = bounded.worst(&bounded.rows(), Results::Elements(&arrays.elements(device)?));
+    let rows = bounded.rows();
+    let worst = if op.is_per_element() {
+        bounded.worst(&rows, Results::Elements(&arrays.elements(device)?))
+    } else {
+        bounded.worst(&rows, Results::Rows(&arrays.results(device, op, &plan.layout)?))
+    };
     let kernel = &plan.passes[0].kernel;
     assert!(worst.is_some_and(|worst| worst.verdict.right), "{kernel} {matrix:?}: {worst:?}");
     Ok(())
@@ -329,7 +360,9 @@ fn holds(kernel: &str, cols: u64, per: u64) -> bool {
     match kernel.split('_').next() {
         Some("groups") => cols <= number(shape, 'l') * number(shape, 'v') * number(shape, 'w'),
         Some("block") => cols <= number(shape, 't') * number(shape, 'v') * per,
-        Some("cluster" | "persistent") => cols <= number(shape, 'c') * number(shape, 't') * number(shape, 'v') * per,
+        Some("cluster" | "persistent" | "staged") => {
+            cols <= number(shape, 'c') * number(shape, 't') * number(shape, 'v') * per
+        }
         _ => true,
     }
 }

@@ -16,6 +16,7 @@ pub static OTHERS: &[Shape] = &[
     form("ld.global?.ca|cg|cs|lu|cv.b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64", "T=[b64]"),
     form("ld.global.ca|cg|cs?.nc.b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64", "T=[b64]"),
     form("ld.global?.L1::evict_normal|L1::evict_first|L1::evict_last|L1::evict_unchanged|L1::no_allocate?.L2::64B|L2::128B|L2::256B?.b32|b64|u32|u64|s32|s64|f32|f64", "T=[b64]"),
+    form("ld.global.nc?.L2::cache_hint.v4.b32|u32|s32|f32", "{T,T,T,T}=[b64],b64"),
     form("ld.global.nc?.L2::cache_hint.b32|b64|u32|u64|s32|s64|f32|f64", "T=[b64],b64"),
     form("ld.const.v2.b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64", "{T,T}=[b64]"),
     form("ld.volatile?.global|local|shared?.v2.b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64", "{T,T}=[b64]"),

@@ -249,7 +249,9 @@ impl CrossEntropy {
                 let of_round = u64::from(loads) * problem.per_vector();
                 (name, block, 0, rows, kernels.running(cols, block, loads) + of_block + of_round)
             }
-            Shape::Cluster { .. } | Shape::Persistent(_) | Shape::Parts { .. } => unreachable!("no shape of losses"),
+            Shape::Cluster { .. } | Shape::Staged { .. } | Shape::Persistent(_) | Shape::Parts { .. } => {
+                unreachable!("no shape of losses")
+            }
         };
         let none = Arg::U64(0);
         let args = vec![

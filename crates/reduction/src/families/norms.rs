@@ -4,10 +4,10 @@ use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan, Problem};
 use crate::team::{
-    Endings, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns, held_by_block, is_few,
-    is_of_few_waves, is_spare, is_whole, lanes_of_elements, parts, stream,
+    Endings, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_stage, first_to_take_turns,
+    held_by_block, is_few, is_large, is_of_few_waves, is_spare, is_whole, lanes_of_elements, parts, stream,
 };
-use teams::{few, teams, teams_of_few_waves, turns, turns_of_few_waves};
+use teams::{few, staged, teams, teams_of_few_waves, turns, turns_of_few_waves};
 
 mod teams;
 
@@ -109,7 +109,8 @@ fn forward_shape(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
         return Some(lanes(problem, matrix));
     }
     let in_turns = |teams, rows| first_to_take_turns(problem, matrix, teams, (rows, |_| PERSISTENT_THREADS));
-    read_twice(problem, matrix)
+    first_to_stage(problem, matrix, staged(problem, matrix).iter().copied())
+        .or_else(|| read_twice(problem, matrix))
         .or_else(|| in_turns(turns_of_few_waves(problem, matrix), ROWS_OF_CLUSTER / 2))
         .or_else(|| in_turns(turns(problem, matrix), ROWS_OF_CLUSTER))
         .or_else(|| first_to_hold(problem, matrix, teams_of_few_waves(problem, matrix, is_few).iter().copied()))
@@ -228,15 +229,17 @@ fn operation(problem: &Problem<'_>) -> &'static str {
     }
 }
 
-/// Operation and type as the macros take them, for rows that may be plain or for any.
-fn instance(problem: &Problem<'_>, are_plain: bool) -> String {
-    let (prefix, kind) = if are_plain { ("Plain", PLAIN) } else { ("", "") };
-    format!("{prefix}{}, {}, {kind}{}, {}", operation(problem), problem.ty.cuda(), problem.op, problem.ty)
+/// Begin of the operation as the macros take it and in the names of kernels: for rows that may be plain, of whole vectors at multiples of
+/// 16 bytes, and for those that are more than an L2 holds. Kernels for these are compiled on demand, which takes less time than more
+/// sets of committed kernels take room.
+fn kind(are_plain: bool, are_large: bool) -> (&'static str, &'static str) {
+    match (are_plain, are_large) {
+        (false, false) => ("", ""),
+        (true, false) => ("Plain", "plain_"),
+        (false, true) => ("Large", "large_"),
+        (true, true) => ("LargePlain", "large_plain_"),
+    }
 }
-
-/// Begin of the operation in the names of kernels for rows that may be plain, of whole vectors at multiples of 16 bytes. They are
-/// compiled on demand, which takes less time than two sets of committed kernels take room.
-const PLAIN: &str = "plain_";
 
 /// Both as a type: `LayerNorm<float>`.
 fn norm_of(problem: &Problem<'_>) -> String {
@@ -287,15 +290,23 @@ fn kernels<'p>(problem: &'p Problem<'p>, shape: Shape) -> Kernels<'p> {
         Shape::Groups { vectors: 2, width: 8, .. } => problem.op == Op::LayerNormBackward,
         _ => false,
     };
-    kernels_for(problem, problem.on_demand && is_whole(problem, problem.matrix()) && !is_tight)
+    let are_plain = problem.on_demand && is_whole(problem, problem.matrix()) && !is_tight;
+    kernels_for(problem, are_plain, is_large(problem, problem.matrix()))
 }
 
-/// The kernels of this operation and type, for rows that may be plain or for any.
-pub fn kernels_for<'p>(problem: &'p Problem<'p>, are_plain: bool) -> Kernels<'p> {
+/// The kernels of this operation and type, for rows that may be plain or for any, and for large ones.
+pub fn kernels_for<'p>(problem: &'p Problem<'p>, are_plain: bool, are_large: bool) -> Kernels<'p> {
+    let (prefix, kind) = kind(are_plain, are_large);
     Kernels {
         problem,
-        instance: instance(problem, are_plain),
-        kind: if are_plain { PLAIN } else { "" },
+        instance: format!(
+            "{prefix}{}, {}, {kind}{}, {}",
+            operation(problem),
+            problem.ty.cuda(),
+            problem.op,
+            problem.ty
+        ),
+        kind,
         args: task(problem),
         results: results(problem),
         parts_macro: "WHOLE",
@@ -378,6 +389,7 @@ fn backward(kernels: &Kernels, shape: Shape) -> Plan {
             let teams = u64::from(pass.grid() / team.blocks);
             held(pass, teams, kernels.held(team.blocks, team.block, team.vectors))
         }
+        Shape::Staged { .. } => unreachable!("a shape of the way forward"),
         Shape::Stream { block, loads } => parts_plan(kernels, (block, loads), (1, cols as u32)),
         Shape::Parts { block, loads, parts, length } => parts_plan(kernels, (block, loads), (parts, length)),
     }
@@ -393,7 +405,7 @@ fn parts_plan(kernels: &Kernels, (block, loads): (u32, u32), (parts, length): (u
     first.args.extend([Arg::U32(parts), Arg::U32(length), Arg::Sums(0)]);
     first.additions = kernels.running(length.into(), block, loads) + (ROUNDINGS.block)(block.into());
 
-    let mut knowing = kernels_for(problem, false).pass("knowing", "", String::new(), rows, 256);
+    let mut knowing = kernels_for(problem, false, false).pass("knowing", "", String::new(), rows, 256);
     knowing.line = Some(format!(
         "KERNEL(256) {}(const Moments* moments, unsigned int cols, unsigned int count, Known* of_rows) {{ \
          knowing<{}, 256>(moments, cols, count, of_rows); }}",
@@ -427,7 +439,7 @@ fn parts_plan(kernels: &Kernels, (block, loads): (u32, u32), (parts, length): (u
 /// `gradients_layer_norm_backward_t256s8_f32<<<strips of 32 columns, 256>>>(…)`: adds up the sums of so many teams, which are in this
 /// array; the results are the one behind it. None where there is one team.
 fn gradients(problem: &Problem<'_>, teams: u64, at: usize) -> Option<Pass> {
-    let kernels = kernels_for(problem, false);
+    let kernels = kernels_for(problem, false, false);
     let cols = problem.matrix().cols;
     let kinds = if problem.op.is_centred() { 2 } else { 1 };
     if teams <= 1 {

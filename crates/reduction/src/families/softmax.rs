@@ -4,17 +4,17 @@ use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::{Arg, Plan, Problem};
 use crate::team::{
-    Endings, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_take_turns, held_by_block, is_few,
-    is_of_few_waves, is_spare, is_whole, lanes_of_elements, parts, stream, threads,
+    Endings, Kernels, Roundings, Shape, Team, committed, first_to_hold, first_to_stage, held_by_block, is_few,
+    is_large, is_of_few_waves, is_spare, is_whole, lanes_of_elements, parts, stream, threads,
 };
-use teams::{OF_LONG, OF_THREE, ONE_RESULT_OF_FEW, blocks_of_few, clusters, many, turns, with_one_result};
+use teams::{
+    OF_LONG, ONE_RESULT_OF_FEW, blocks_of_few, clusters, many, staged, staged_with_one_result, with_one_result,
+};
 
 mod teams;
 
 /// Elements of a row that are a warp's.
 const OF_WARP: u64 = 512;
-/// Rows that a cluster in turns takes at least.
-const ROWS_OF_CLUSTER: u64 = 2;
 /// Bytes of a row from which on it is only read, not held, where it has one result: of floats, and of halves.
 const OF_STREAM: [u64; 2] = [28 << 10, 32 << 10];
 
@@ -66,69 +66,18 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     if !is_each {
         return one_result(problem, matrix, is_few);
     }
-    not_whole(problem, matrix)
-        .or_else(|| {
-            let turns = turns(problem, matrix);
-            first_to_take_turns(problem, matrix, turns, (ROWS_OF_CLUSTER, resident_threads))
-        })
-        .or_else(|| read_twice(problem, matrix))
+    // Where registers for what it holds would leave too few warps, a block reads its row twice, the second time from a cache.
+    let is_of_waves = has_a_row_each(problem, matrix) && is_of_few_waves(problem, matrix);
+    if !is_narrow && is_light && is_of_waves && (7681..=8192).contains(&matrix.cols) {
+        return Shape::Stream { block: 512, loads: 4 };
+    }
+    first_to_stage(problem, matrix, staged(problem, matrix).iter().copied())
         .unwrap_or_else(|| blocks(problem, matrix, is_few))
-}
-
-/// For long rows of halves that are not whole vectors or do not begin at one: those cost clusters in turns more than others, since what
-/// is not a whole vector is waited for.
-fn not_whole(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
-    let cols = matrix.cols;
-    if problem.per_vector() == 4 || cols <= 16_384 || is_whole(problem, matrix) || !has_a_row_each(problem, matrix) {
-        return None;
-    }
-    let block = |threads, most| first_to_hold(problem, matrix, [(1, threads, most)]);
-    let stream = |block, loads| Some(Shape::Stream { block, loads });
-    match problem.op {
-        Op::Softmax if cols <= 24_576 => stream(512, 2),
-        Op::Softmax if cols <= 32_768 => stream(512, 4),
-        Op::LogSoftmax if cols <= 32_768 => block(512, 64),
-        Op::CrossEntropyBackward if cols <= 24_576 => stream(512, 2),
-        Op::CrossEntropyBackward if cols <= 32_768 => None,
-        Op::Softmax | Op::LogSoftmax | Op::CrossEntropyBackward => first_to_hold(problem, matrix, [(8, 128, 64)]),
-        Op::SoftmaxBackward | Op::LogSoftmaxBackward if cols <= 24_576 => block(768, 32),
-        Op::SoftmaxBackward if cols <= 32_768 => stream(512, 4),
-        Op::LogSoftmaxBackward if cols <= 32_768 => stream(1024, 2),
-        Op::SoftmaxBackward | Op::LogSoftmaxBackward if cols <= 65_536 => stream(1024, 4),
-        _ => None,
-    }
-}
-
-/// A block that reads its row twice, the second time from a cache, where registers for what it holds would leave too few warps.
-fn read_twice(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
-    let (cols, is_narrow) = (matrix.cols, problem.per_vector() > 4);
-    let is_short = is_of_few_waves(problem, matrix);
-    let (block, loads) = match (is_narrow, problem.op) {
-        (true, Op::LogSoftmaxBackward) if OF_THREE.contains(&cols) => {
-            if !has_a_row_each(problem, matrix) {
-                return Some(parts(problem, matrix, (256, 2), 256)).filter(|_| !has_eight_each(problem, matrix));
-            }
-            (1024, 4)
-        }
-        _ if !has_a_row_each(problem, matrix) => return None,
-        (true, Op::LogSoftmaxBackward) if (12_289..=32_768).contains(&cols) => (1024, 2),
-        (true, Op::SoftmaxBackward | Op::LogSoftmaxBackward) if (8193..=14_336).contains(&cols) => {
-            (512, if is_short { 1 } else { 2 })
-        }
-        (false, Op::Softmax | Op::LogSoftmax) if is_short && (7681..=8192).contains(&cols) => (512, 4),
-        _ => return None,
-    };
-    Some(Shape::Stream { block, loads })
 }
 
 /// Returns whether there is a row for nearly every multiprocessor.
 fn has_a_row_each(problem: &Problem<'_>, matrix: Matrix) -> bool {
     10 * matrix.rows >= 9 * u64::from(problem.card.multiprocessors)
-}
-
-/// Threads of a multiprocessor that clusters in turns have registers for, where each holds so many elements.
-pub fn resident_threads(elements: u64) -> u32 {
-    if elements <= 16 { 1024 } else { 512 }
 }
 
 /// Multiprocessors for each row.
@@ -211,6 +160,10 @@ fn one_result(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> Shape {
 fn one_result_of_few(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     let is_narrow = problem.per_vector() > 4;
     let of_each = multiprocessors_each(problem, matrix);
+    let in_shared = staged_with_one_result(is_narrow, of_each, matrix.cols);
+    if let Some(shape) = first_to_stage(problem, matrix, in_shared.iter().copied()) {
+        return shape;
+    }
     if let Some(shape) = first_to_hold(problem, matrix, with_one_result(is_narrow, of_each).iter().copied()) {
         return shape;
     }
@@ -251,7 +204,7 @@ pub fn results(problem: &Problem<'_>) -> u64 {
 }
 
 /// The operation and the type as the macros of the kernels' file have them.
-fn instance(problem: &Problem<'_>) -> String {
+fn instance(problem: &Problem<'_>, kind: &str) -> String {
     let operation = match problem.op {
         Op::LogSoftmax => "LogSoftmax",
         Op::Logsumexp => "LogSumExp",
@@ -261,7 +214,11 @@ fn instance(problem: &Problem<'_>) -> String {
         Op::CrossEntropyBackward => "CrossEntropyBackward",
         _ => "Softmax",
     };
-    format!("{operation}<{}>, {}, {}", problem.ty.cuda(), problem.op, problem.ty)
+    let (ty, op) = (problem.ty.cuda(), problem.op);
+    match kind {
+        "" => format!("{operation}<{ty}>, {op}, {}", problem.ty),
+        _ => format!("Large<{operation}<{ty}>>, {kind}{op}, {}", problem.ty),
+    }
 }
 
 /// Arguments of every kernel here: the matrices, the rows, and labels and gradients where there are any.
@@ -300,10 +257,11 @@ pub const ROUNDINGS: Roundings = Roundings {
 
 /// The kernels of this operation and type. A part leaves a pair.
 pub fn kernels<'p>(problem: &'p Problem<'p>) -> Kernels<'p> {
+    let kind = if is_large(problem, problem.matrix()) { "large_" } else { "" };
     Kernels {
         problem,
-        instance: instance(problem),
-        kind: "",
+        instance: instance(problem, kind),
+        kind,
         args: task(problem),
         results: results(problem),
         parts_macro: "PARTS",

@@ -4,7 +4,7 @@ use super::OF_BLOCK;
 use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::Problem;
-use crate::team::{FEW, Team, is_of_few_waves};
+use crate::team::{FEW, Team, is_of_few_waves, is_whole};
 
 /// Blocks that are tried first where all rows are there in a few waves: with no idle threads, and few enough that a wave has them all.
 pub(super) fn teams_of_few_waves(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> &'static [Team] {
@@ -96,6 +96,7 @@ fn teams_of_floats(op: Op) -> &'static [Team] {
             (1, 256, 16),
             (1, 512, 16),
             (1, 1024, 16),
+            (1, 960, 28),
             (8, 256, 16),
             (16, 256, 16),
             (8, 256, 32),
@@ -127,6 +128,31 @@ fn teams_of_floats(op: Op) -> &'static [Team] {
     }
 }
 
+/// Blocks and clusters that hold a row in shared memory, with how many elements a thread has of it: where clusters in turns would have
+/// too few rows or pay for rows that are not whole vectors, and `layer_norm` of halves, which would hold too few in registers.
+pub(super) fn staged(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
+    let multiprocessors = u64::from(problem.card.multiprocessors);
+    let (is_many, are_few) = (matrix.rows >= 2 * multiprocessors, 8 * matrix.rows <= multiprocessors);
+    let is_of_waves = is_many && is_of_few_waves(problem, matrix);
+    match (problem.per_vector() > 4, problem.op, matrix.cols) {
+        (true, Op::LayerNorm, 8193..=28_672) if is_many => &[(1, 512, 56)],
+        (true, Op::LayerNorm, 98_305..) if is_many => &[(8, 256, 64), (16, 256, 64)],
+        (true, Op::AddRmsNorm, 5121..=8192) if is_of_waves => &[(1, 512, 16)],
+        (true, _, 16_385..=28_672) if is_many && !is_whole(problem, problem.matrix()) => &[(1, 512, 56)],
+        (false, Op::AddRmsNorm, 8193..=12_288) if is_of_waves => &[(1, 512, 24)],
+        (false, Op::AddRmsNorm, 7169..=8192) if 4 * matrix.rows <= multiprocessors => &[(8, 128, 8)],
+        (false, Op::AddRmsNorm, 12_289..=16_384) if 4 * matrix.rows <= multiprocessors => &[(16, 128, 8)],
+        (_, _, ..=49_152) => &[],
+        _ if is_many || are_few => &[],
+        (true, op, _) if op.adds() => &[(16, 256, 32), (8, 512, 48)],
+        (true, ..) => &[(16, 256, 64)],
+        (false, op, _) if op.adds() => &[(16, 256, 32), (16, 1024, 16)],
+        (false, _, ..=65_536) => &[(16, 256, 16)],
+        (false, _, 131_073..=196_608) => &[(8, 1024, 24)],
+        _ => &[],
+    }
+}
+
 /// The elements of rows that are too short for clusters that take them in turns, and these clusters with their stages, by what was
 /// measured on an H200 and H100s.
 pub(super) fn turns(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [(Team, u32)]) {
@@ -139,11 +165,15 @@ pub(super) fn turns(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [(T
         (false, Op::LayerNorm | Op::RmsNorm) => {
             &[((8, 128, 28), 2), ((8, 256, 16), 2), ((16, 128, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]
         }
-        (false, _) => &[((8, 128, 28), 2), ((8, 256, 16), 2), ((8, 512, 16), 2), ((16, 512, 16), 2)],
+        (false, _) => &[((2, 512, 24), 2), ((4, 512, 24), 2), ((8, 512, 16), 2), ((16, 512, 16), 2)],
     };
-    // A block of 1,024 threads holds such a row as it is.
-    let is_of_block = problem.op == Op::RmsNorm && problem.per_vector() > 4 && matrix.cols > 28_672;
-    (if is_of_block { 2 * OF_BLOCK } else { OF_BLOCK }, teams)
+    // A block of 1,024 threads holds such a row as it is, and one of 960 a sum that is not whole vectors.
+    let shortest = match (problem.per_vector() > 4, problem.op) {
+        (true, Op::RmsNorm) if matrix.cols > 28_672 => 2 * OF_BLOCK,
+        (false, op) if op.adds() && !is_whole(problem, problem.matrix()) => 26_880,
+        _ => OF_BLOCK,
+    };
+    (shortest, teams)
 }
 
 /// The same for floats whose rows are there in a few waves: clusters that take them in turns end together.

@@ -2,75 +2,95 @@
 //!
 //! In words: where a row has a multiprocessor to itself, it gets a thread for each vector or two, and where it has several, a cluster of
 //! eight blocks or sixteen that give each thread one to four; where rows are many, a thread holds as much as leaves enough warps, 32
-//! elements or 64, in blocks that a row fills. Rows that no block holds are taken in turns by clusters, two blocks of which fit a
-//! multiprocessor; of two matrices of floats only one does, beside the rows on their way, so clusters end with their row.
-
-use std::ops::RangeInclusive;
+//! elements or 64, in blocks that a row fills. Rows from some 8,000 elements on wait in shared memory, of which two or three blocks share a
+//! multiprocessor's.
 
 use super::{are_few, has_eight_each};
 use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::Problem;
-use crate::team::{Team, is_of_few_waves, is_whole};
-
-/// Elements of rows of halves of which a thread of the largest cluster would hold three vectors, and many none.
-pub(super) const OF_THREE: RangeInclusive<u64> = 131_073..=196_608;
+use crate::team::{Team, is_of_few_waves};
 
 /// Returns whether there are fewer than two rows for each multiprocessor.
 fn is_short(problem: &Problem<'_>, matrix: Matrix) -> bool {
     matrix.rows < 2 * u64::from(problem.card.multiprocessors)
 }
 
-/// The elements of rows that are too short for clusters that take them in turns, and these clusters with their stages, by what was
-/// measured on H100s and an H200.
-pub(super) fn turns(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [(Team, u32)]) {
-    let is_short = is_short(problem, matrix);
-    let (are_few, is_of_few_waves) = (are_few(problem, matrix), is_of_few_waves(problem, matrix));
-    match (problem.per_vector() > 4, problem.op) {
-        (true, Op::Softmax | Op::LogSoftmax) if are_few => (163_840, &[((16, 256, 64), 2)]),
-        (true, Op::Softmax | Op::LogSoftmax) if is_short => {
-            (16_384, &[((2, 512, 32), 2), ((8, 256, 32), 2), ((16, 256, 32), 2), ((16, 256, 64), 2)])
+/// Blocks and clusters that hold a row in shared memory, with how many elements a thread has of it: where rows are many, as few blocks as
+/// leave a multiprocessor room for two or three; where they are few, as many as there are multiprocessors for.
+pub(super) fn staged(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
+    let is_narrow = problem.per_vector() > 4;
+    if are_few(problem, matrix) {
+        return few_staged(problem, matrix);
+    }
+    let (is_short, backward) = (is_short(problem, matrix), problem.op.arrays() > 1);
+    let shortest = match (is_short, backward) {
+        (true, false) => 32_768,
+        (true, true) => 12_288,
+        (false, false) => 8192,
+        (false, true) if is_narrow => 5120,
+        (false, true) => 8192,
+    };
+    match (is_narrow, backward, is_short) {
+        _ if matrix.cols <= shortest => &[],
+        (true, false, true) if problem.op.has_labels() => &[(2, 512, 64), (16, 256, 48), (8, 512, 64)],
+        (true, false, true) => &[(16, 256, 48), (8, 512, 64)],
+        (false, false, true) => &[(8, 256, 32), (8, 512, 48), (16, 256, 64)],
+        (true, true, true) => &[(2, 512, 64), (8, 512, 48), (16, 256, 64)],
+        (false, true, true) => &[(8, 256, 16), (16, 256, 48)],
+        (true, false, _) if problem.op.has_labels() => {
+            &[(1, 512, 40), (1, 1024, 40), (2, 256, 104), (8, 256, 128), (8, 512, 64)]
         }
-        (true, Op::Softmax | Op::LogSoftmax | Op::CrossEntropyBackward) => {
-            (16_384, &[((2, 256, 64), 2), ((8, 128, 64), 2), ((8, 256, 64), 2), ((16, 256, 64), 2)])
+        (true, false, _) => {
+            &[(1, 512, 40), (1, 1024, 24), (1, 512, 56), (1, 1024, 48), (2, 512, 64), (4, 512, 64), (8, 512, 64)]
         }
-        (true, Op::SoftmaxBackward) if are_few => (65_536, &[((16, 512, 16), 2), ((16, 512, 32), 2)]),
-        (true, Op::LogSoftmaxBackward) if are_few && matrix.cols <= 131_072 => (65_536, &[((16, 512, 16), 2)]),
-        (true, Op::SoftmaxBackward) if is_of_few_waves => {
-            (16_384, &[((8, 256, 16), 2), ((8, 256, 32), 3), ((8, 512, 32), 2), ((16, 512, 32), 2)])
-        }
-        (true, Op::SoftmaxBackward) => {
-            (16_384, &[((2, 512, 32), 3), ((8, 256, 32), 3), ((8, 512, 32), 2), ((16, 512, 32), 2)])
-        }
-        (true, Op::LogSoftmaxBackward) if OF_THREE.contains(&matrix.cols) => (0, &[]),
-        (true, Op::LogSoftmaxBackward) if is_of_few_waves => {
-            (32_768, &[((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
-        }
-        (true, Op::LogSoftmaxBackward) => {
-            (16_384, &[((2, 512, 32), 3), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)])
-        }
-        (false, Op::Softmax | Op::LogSoftmax) if is_of_few_waves && matrix.cols <= 16_384 => {
-            (8192, &[((8, 128, 16), 2)])
-        }
-        // Blocks that hold a row each would all begin and end at once.
-        (false, Op::Softmax | Op::LogSoftmax | Op::CrossEntropyBackward) if is_short => {
-            (16_384, &[((8, 256, 32), 2), ((16, 512, 16), 2), ((16, 256, 40), 2), ((16, 512, 32), 2)])
-        }
-        (false, Op::Softmax | Op::LogSoftmax | Op::CrossEntropyBackward)
-            if is_of_few_waves && matrix.cols <= 57_344 =>
-        {
-            (
-                16_384,
-                if is_whole(problem, matrix) { &[((8, 256, 28), 2)] } else { &[((8, 256, 16), 2), ((8, 128, 56), 2)] },
-            )
-        }
-        (false, Op::Softmax | Op::LogSoftmax) => (131_072, &[((16, 256, 40), 2), ((16, 512, 32), 2)]),
-        (false, Op::CrossEntropyBackward) => (32_768, &[((8, 256, 28), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]),
-        (false, Op::SoftmaxBackward | Op::LogSoftmaxBackward) if are_few => {
-            (65_536, &[((16, 512, 16), 2), ((16, 512, 20), 2)])
-        }
-        (false, Op::SoftmaxBackward | Op::LogSoftmaxBackward) => (131_072, &[((16, 512, 20), 2)]),
-        _ => (0, &[]),
+        (false, false, _) if problem.op.has_labels() => &[(1, 512, 32), (4, 256, 40), (8, 256, 64), (16, 256, 64)],
+        (false, false, _) => &[
+            (1, 512, 32),
+            (1, 1024, 24),
+            (2, 512, 32),
+            (8, 256, 24),
+            (4, 512, 32),
+            (8, 512, 32),
+            (16, 512, 28),
+            (16, 256, 64),
+        ],
+        (true, true, _) => &[
+            (1, 512, 16),
+            (2, 256, 24),
+            (1, 256, 64),
+            (1, 512, 48),
+            (2, 256, 56),
+            (2, 512, 48),
+            (4, 256, 64),
+            (8, 256, 64),
+            (8, 512, 40),
+            (16, 128, 104),
+            (16, 256, 64),
+        ],
+        (false, true, _) => &[(1, 512, 24), (2, 512, 24), (4, 512, 24), (8, 512, 16), (16, 256, 40)],
+    }
+}
+
+/// The same where there are four multiprocessors or more for each row, or eight.
+fn few_staged(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
+    let (has_eight, is_narrow, backward) =
+        (has_eight_each(problem, matrix), problem.per_vector() > 4, problem.op.arrays() > 1);
+    let shortest = if has_eight || is_narrow && backward { 12_288 } else { 8192 };
+    match (is_narrow, backward) {
+        _ if matrix.cols <= shortest => &[],
+        // Longer ones are held in registers.
+        (true, false) if has_eight && matrix.cols > 131_072 => &[],
+        (true, false) if has_eight => &[(16, 128, 16), (16, 256, 32)],
+        (true, false) if problem.op.has_labels() => &[(16, 128, 16), (16, 256, 64)],
+        (true, false) => &[(8, 128, 16), (8, 256, 16), (16, 256, 64)],
+        (false, false) if has_eight => &[(16, 256, 28), (16, 512, 32)],
+        (false, false) => &[(8, 128, 16), (16, 256, 40), (16, 512, 32)],
+        (true, true) if has_eight => &[(8, 128, 16), (16, 128, 16), (16, 256, 64)],
+        (true, true) => &[(8, 128, 16), (8, 256, 16), (16, 256, 64)],
+        (false, true) if has_eight && (32_769..=65_536).contains(&matrix.cols) => &[],
+        (false, true) if has_eight => &[(16, 128, 8), (16, 256, 8), (16, 256, 40)],
+        (false, true) => &[(8, 128, 16), (16, 256, 8), (8, 256, 28), (16, 256, 32), (16, 512, 20)],
     }
 }
 
@@ -103,6 +123,18 @@ pub(super) const ONE_RESULT_OF_FEW: [&[Team]; 2] = [
 /// The same for longer rows, up to 16,384 elements.
 pub(super) const OF_LONG: &[Team] = &[(1, 768, 16), (1, 896, 16), (1, 1024, 16)];
 
+/// Clusters that hold such a row in shared memory, where there are so many multiprocessors for each.
+pub(super) fn staged_with_one_result(is_narrow: bool, of_each: u64, cols: u64) -> &'static [Team] {
+    match (is_narrow, of_each, cols) {
+        (true, 8.., 12_289..=49_152) => &[(8, 128, 16), (16, 128, 24)],
+        (true, 8.., 114_689..=163_840) => &[(16, 256, 40)],
+        (true, 4..8, 14_337..=32_768) => &[(8, 128, 32)],
+        (false, 8.., 8193..=49_152) => &[(8, 128, 12), (16, 128, 8), (16, 256, 12)],
+        (false, 8.., 131_073..=163_840) => &[(16, 512, 20)],
+        _ => &[],
+    }
+}
+
 /// Teams that hold a longer row, where there are so many multiprocessors for each.
 pub(super) fn with_one_result(is_narrow: bool, of_each: u64) -> &'static [Team] {
     match (is_narrow, of_each) {
@@ -133,7 +165,8 @@ const FEW_OF_TWO: &[Team] = &[
     (1, 512, 24),
     (1, 448, 32),
 ];
-const FEW_OF_TWO_WIDE: &[Team] = &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 384, 8), (1, 512, 8), (1, 512, 16)];
+const FEW_OF_TWO_WIDE: &[Team] =
+    &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 384, 8), (1, 512, 8), (1, 512, 16), (1, 384, 32)];
 /// The same of one matrix.
 const FEW_OF_ONE: &[Team] = &[
     (1, 64, 8),
@@ -160,7 +193,8 @@ pub(super) fn blocks_of_few(problem: &Problem<'_>, matrix: Matrix) -> &'static [
         _ if is_narrow && has_eight_each(problem, matrix) => &FEW_OF_TWO[..9],
         _ if is_narrow => FEW_OF_TWO,
         // Where there are multiprocessors enough, or a row is long, a cluster.
-        _ if has_eight_each(problem, matrix) || matrix.cols > 7168 => &FEW_OF_TWO_WIDE[..5],
+        _ if are_few && (has_eight_each(problem, matrix) || matrix.cols > 7168) => &FEW_OF_TWO_WIDE[..5],
+        _ if are_few => &FEW_OF_TWO_WIDE[..6],
         _ => FEW_OF_TWO_WIDE,
     }
 }
@@ -224,7 +258,7 @@ pub(super) fn clusters(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> &
         }
         (true, _) if are_few => &[(8, 256, 16), (16, 128, 32), (8, 512, 32), (16, 512, 32)],
         (false, 1) if are_few => &[(8, 128, 12), (8, 256, 16), (8, 256, 32), (8, 512, 32), (16, 512, 32), (8, 512, 64)],
-        (false, _) if are_few => &[(8, 256, 4), (8, 128, 16), (8, 256, 16), (16, 128, 32), (8, 512, 32), (16, 512, 32)],
+        (false, _) if are_few => &[(8, 256, 4), (8, 128, 16), (8, 256, 16), (16, 256, 16), (8, 512, 32), (16, 512, 32)],
         (true, 2) if is_few => &[(8, 256, 16), (8, 512, 16), (8, 512, 32), (16, 512, 32)],
         _ if is_few => &[(8, 256, 16), (8, 512, 16), (8, 512, 32), (16, 512, 32), (8, 1024, 32)],
         (true, 2) => &[(4, 512, 32), (8, 512, 32), (16, 512, 32)],
