@@ -658,12 +658,14 @@ struct Stage {
     // Asks for all.
     __device__ void load(const Row<Op, W>& row, unsigned int at,
                          unsigned int step) {
-        unsigned int own = shared_address<Op::LARGE>(&vectors[0][0][threadIdx.x]);
+        unsigned int own =
+            shared_address<Op::LARGE>(&vectors[0][0][threadIdx.x]);
 #pragma unroll
         for (unsigned int k = 0; k < INPUTS * V; k++) {
             unsigned int input = k % INPUTS, number = k / INPUTS,
                          piece = at + number * step, left = row.left(piece);
-            const T* from = (input == 0 ? row.in : row.other) + row.begin(piece);
+            const T* from =
+                (input == 0 ? row.in : row.other) + row.begin(piece);
             if (row.aligned && left >= W) {
                 copy_async<Op::LARGE>(
                     own + (input * V + number) * BLOCK * sizeof(uint4), from);

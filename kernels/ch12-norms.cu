@@ -808,7 +808,8 @@ struct Stage {
     uint4 vectors[INPUTS][V][BLOCK];
     __device__ void load(const Row<Op, W>& row, unsigned int at,
                          unsigned int step) {
-        unsigned int own = shared_address<Op::LARGE>(&vectors[0][0][threadIdx.x]);
+        unsigned int own =
+            shared_address<Op::LARGE>(&vectors[0][0][threadIdx.x]);
 #pragma unroll
         for (unsigned int k = 0; k < INPUTS * V; k++) {
             unsigned int input = k % INPUTS, number = k / INPUTS,

@@ -291,7 +291,9 @@ fn kernels<'p>(problem: &'p Problem<'p>, shape: Shape) -> Kernels<'p> {
         _ => false,
     };
     let are_plain = problem.on_demand && is_whole(problem, problem.matrix()) && !is_tight;
-    kernels_for(problem, are_plain, is_large(problem, problem.matrix()))
+    // Short rows of halves cost `layer_norm` more instructions than memory leaves time for.
+    let is_short = problem.op == Op::LayerNorm && problem.per_vector() > 4 && problem.matrix().cols <= 512;
+    kernels_for(problem, are_plain, !is_short && is_large(problem, problem.matrix()))
 }
 
 /// The kernels of this operation and type, for rows that may be plain or for any, and for large ones.

@@ -45,6 +45,7 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     let of_elements = match problem.op {
         Op::CrossEntropy if is_few && problem.per_vector() == 4 => (1, 1, 32),
         Op::CrossEntropyBackward if matrix.cols <= 64 => (2, 2, 64),
+        Op::Logsumexp if !is_few => (2, 8, 64),
         _ if is_few => (1, 2, 256),
         _ => (2, 2, 64),
     };

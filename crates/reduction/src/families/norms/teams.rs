@@ -132,7 +132,7 @@ fn teams_of_floats(op: Op) -> &'static [Team] {
 /// too few rows or pay for rows that are not whole vectors, and `layer_norm` of halves, which would hold too few in registers.
 pub(super) fn staged(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
     let multiprocessors = u64::from(problem.card.multiprocessors);
-    let (is_many, are_few) = (matrix.rows >= 2 * multiprocessors, 8 * matrix.rows <= multiprocessors);
+    let (is_many, are_few) = (matrix.rows > multiprocessors, 8 * matrix.rows <= multiprocessors);
     let is_of_waves = is_many && is_of_few_waves(problem, matrix);
     match (problem.per_vector() > 4, problem.op, matrix.cols) {
         (true, Op::LayerNorm, 8193..=28_672) if is_many => &[(1, 512, 56)],
@@ -164,6 +164,9 @@ pub(super) fn turns(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [(T
         (true, _) => &[((8, 128, 32), 2), ((8, 256, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)],
         (false, Op::LayerNorm | Op::RmsNorm) => {
             &[((8, 128, 28), 2), ((8, 256, 16), 2), ((16, 128, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]
+        }
+        (false, _) if matrix.rows < 2 * u64::from(problem.card.multiprocessors) => {
+            &[((8, 128, 28), 2), ((8, 256, 16), 2), ((8, 512, 16), 2), ((16, 512, 16), 2)]
         }
         (false, _) => &[((2, 512, 24), 2), ((4, 512, 24), 2), ((8, 512, 16), 2), ((16, 512, 16), 2)],
     };

@@ -39,7 +39,7 @@ pub(super) fn staged(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
         (true, true, true) => &[(2, 512, 64), (8, 512, 48), (16, 256, 64)],
         (false, true, true) => &[(8, 256, 16), (16, 256, 48)],
         (true, false, _) if problem.op.has_labels() => {
-            &[(1, 512, 40), (1, 1024, 40), (2, 256, 104), (8, 256, 128), (8, 512, 64)]
+            &[(1, 512, 40), (1, 1024, 40), (2, 256, 104), (2, 512, 64), (4, 512, 64), (8, 512, 64)]
         }
         (true, false, _) => {
             &[(1, 512, 40), (1, 1024, 24), (1, 512, 56), (1, 1024, 48), (2, 512, 64), (4, 512, 64), (8, 512, 64)]
@@ -68,7 +68,9 @@ pub(super) fn staged(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
             (16, 128, 104),
             (16, 256, 64),
         ],
-        (false, true, _) => &[(1, 512, 24), (2, 512, 24), (4, 512, 24), (8, 512, 16), (16, 256, 40)],
+        (false, true, _) => {
+            &[(1, 512, 28), (2, 512, 24), (4, 256, 28), (4, 512, 24), (8, 256, 28), (8, 512, 16), (16, 256, 40)]
+        }
     }
 }
 
@@ -76,7 +78,11 @@ pub(super) fn staged(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
 fn few_staged(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
     let (has_eight, is_narrow, backward) =
         (has_eight_each(problem, matrix), problem.per_vector() > 4, problem.op.arrays() > 1);
-    let shortest = if has_eight || is_narrow && backward { 12_288 } else { 8192 };
+    let shortest = match (has_eight, is_narrow, backward) {
+        (true, true, false) => 16_384,
+        (true, ..) | (_, true, true) => 12_288,
+        _ => 8192,
+    };
     match (is_narrow, backward) {
         _ if matrix.cols <= shortest => &[],
         // Longer ones are held in registers.
@@ -84,7 +90,7 @@ fn few_staged(problem: &Problem<'_>, matrix: Matrix) -> &'static [Team] {
         (true, false) if has_eight => &[(16, 128, 16), (16, 256, 32)],
         (true, false) if problem.op.has_labels() => &[(16, 128, 16), (16, 256, 64)],
         (true, false) => &[(8, 128, 16), (8, 256, 16), (16, 256, 64)],
-        (false, false) if has_eight => &[(16, 256, 28), (16, 512, 32)],
+        (false, false) if has_eight => &[(16, 256, 28), (16, 512, 20)],
         (false, false) => &[(8, 128, 16), (16, 256, 40), (16, 512, 32)],
         (true, true) if has_eight => &[(8, 128, 16), (16, 128, 16), (16, 256, 64)],
         (true, true) => &[(8, 128, 16), (8, 256, 16), (16, 256, 64)],
