@@ -430,18 +430,17 @@ pub fn first_to_hold(problem: &Problem<'_>, matrix: Matrix, teams: impl IntoIter
 }
 
 /// The first of these clusters that holds a row, with how many elements a thread may hold and the stages, if each has `rows` to take;
-/// none for rows of at most `shortest` elements. `resident`: threads of a multiprocessor, where each holds so many elements.
+/// none for rows of at most `shortest` elements. `resident`: threads of a multiprocessor.
 pub fn first_to_take_turns(
     problem: &Problem<'_>,
     matrix: Matrix,
     (shortest, teams): (u64, &[(Team, u32)]),
-    (rows, resident): (u64, fn(u64) -> u32),
+    (rows, resident): (u64, u32),
 ) -> Option<Shape> {
     let per = problem.per_vector();
     let mut teams = teams.iter().filter(|_| matrix.cols > shortest);
     let team = teams.find_map(|&((blocks, block, most), stages)| {
         let vectors = matrix.cols.div_ceil(per).div_ceil(blocks * block);
-        let resident = resident(vectors * per);
         let is_held = vectors * per <= most;
         let [blocks, block, vectors] = [blocks, block, vectors].map(|n| n as u32);
         is_held.then_some(PersistentTeam { blocks, block, vectors, stages, resident })

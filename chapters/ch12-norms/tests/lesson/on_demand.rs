@@ -7,7 +7,7 @@ use lab::record::OPTIONS;
 use lab::session::built_root;
 use lab::trial::{checked, judge_plan, judge_staged, judge_turns, kinds, simulator, tried};
 use lab::{LaunchOptions, Matrix, Op, Planned, Problem, Result, Session, Type};
-use reduction::families::norms::plan_for;
+use reduction::families::norms::{kernels_for, plan_for};
 
 /// One of each kind of shape, small: groups of a few lanes and of a warp, by elements, a block, clusters, and a row that is cut; and
 /// a block and clusters whose rows begin within a vector.
@@ -35,7 +35,10 @@ fn what_a_gpu_gets_is_right_too() -> Result<()> {
     for &(rows, cols) in tried(MATRICES.iter().step_by(2).collect()) {
         judge(&session, Op::AddLayerNorm, Type::F16, Matrix::dense(rows, cols), 0)?;
     }
-    Ok(())
+    // Kernels for rows that are more than an L2 holds, over fewer.
+    let large = |problem: &reduction::Problem<'_>, shape| kernels_for(problem, false, true).plan(shape);
+    judge_staged(&session, (Type::BF16, Op::AddRmsNorm), large)?;
+    judge_turns(&session, (Type::F32, Op::AddLayerNorm), large)
 }
 
 fn judge(session: &Session<'_>, op: Op, ty: Type, matrix: Matrix, offset: usize) -> Result<()> {

@@ -17,15 +17,14 @@
     };
     // Each line is a kernel: the registers of all its blocks on a multiprocessor, and in them what they hold of their rows.
     lab.still("softmax-held-rows", () => {
-        const kernels = [[1024, "block", "t64v4"], [4096, "block", "t128v8"], [16384, "block", "t512v8"], [65536, "cluster", "c2t512v16", 2]];
-        const rows = kernels.map(([cols, team, shape, cluster = 1]) => {
-            const kernel = `${team}_softmax_${shape}_f32`;
+        const kernels = [[1024, "t64v4"], [4096, "t128v8"], [16384, "t512v8"], [32768, "t1024v8"]];
+        const rows = kernels.map(([cols, shape]) => {
+            const kernel = `block_softmax_${shape}_f32`;
             const { threads, each, given, blocks } = instance("ch11-softmax", kernel);
-            const share = (4 * cols) / cluster;
+            const share = 4 * cols;
             if (threads * Number(/v(\d+)_/.exec(kernel)[1]) * 16 < share) throw new Error(`${kernel} does not hold ${cols} floats`);
             const held = text("kilobytes", { held: (blocks * share) / 1024 });
-            const values = { cols, threads, each, held, rows: blocks / cluster };
-            return { threads, given, blocks, share, said: text(cluster > 1 ? "heldPart" : "heldRows", values) };
+            return { threads, given, blocks, share, said: text("heldRows", { cols, threads, each, held, rows: blocks }) };
         });
         return lab.picture({ title: text("heldTitle"), description: rows.map(({ said }) => said).join(" "), draw: (pen, narrow) => {
             let y = 0;

@@ -246,7 +246,6 @@
         kilobytes: "{held} KB",
         heldTitle: "Rows of floats that a multiprocessor holds",
         heldRows: "{cols} floats, {threads} threads of {each} registers: {rows} rows, {held}.",
-        heldPart: "{cols} floats, a cluster of two, {threads} threads of {each} registers in each block: half a row, {held}.",
         heldKey: "Dashed: the 65,536 registers of a multiprocessor of compute capability 9.0, 256 KB. Frames: those of a block. Filled: those that hold its row.",
         clusterTitle: "Eight blocks of a cluster exchange their pairs",
         clusterSaid: "Block 2 writes its pair into place 2 of an array in the shared memory of each of the eight blocks. Every block does the same, and then reads the eight pairs from its own shared memory.",

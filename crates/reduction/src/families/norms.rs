@@ -108,7 +108,7 @@ fn forward_shape(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
     if matrix.cols <= of_warp {
         return Some(lanes(problem, matrix));
     }
-    let in_turns = |teams, rows| first_to_take_turns(problem, matrix, teams, (rows, |_| PERSISTENT_THREADS));
+    let in_turns = |teams, rows| first_to_take_turns(problem, matrix, teams, (rows, PERSISTENT_THREADS));
     first_to_stage(problem, matrix, staged(problem, matrix).iter().copied())
         .or_else(|| read_twice(problem, matrix))
         .or_else(|| in_turns(turns_of_few_waves(problem, matrix), ROWS_OF_CLUSTER / 2))
@@ -199,7 +199,7 @@ fn backward_shape(problem: &Problem<'_>, matrix: Matrix) -> Option<Shape> {
     let turns = [first, (8, 256, BACKWARD), (8, 512, BACKWARD), (longest, 512, BACKWARD)].map(|team| (team, 2));
     let short = std::iter::once((1, 64, BACKWARD)).filter(|_| is_for_blocks);
     first_to_hold(problem, matrix, short.chain(teams.iter().copied()))
-        .or_else(|| first_to_take_turns(problem, matrix, (0, &turns), (ROWS_OF_CLUSTER, |_| PERSISTENT_THREADS)))
+        .or_else(|| first_to_take_turns(problem, matrix, (0, &turns), (ROWS_OF_CLUSTER, PERSISTENT_THREADS)))
         .or_else(|| first_to_hold(problem, matrix, clusters))
 }
 

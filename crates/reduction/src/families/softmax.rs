@@ -258,7 +258,12 @@ pub const ROUNDINGS: Roundings = Roundings {
 
 /// The kernels of this operation and type. A part leaves a pair.
 pub fn kernels<'p>(problem: &'p Problem<'p>) -> Kernels<'p> {
-    let kind = if is_large(problem, problem.matrix()) { "large_" } else { "" };
+    kernels_for(problem, is_large(problem, problem.matrix()))
+}
+
+/// The same, or those for rows that are more than an L2 holds.
+pub fn kernels_for<'p>(problem: &'p Problem<'p>, are_large: bool) -> Kernels<'p> {
+    let kind = if are_large { "large_" } else { "" };
     Kernels {
         problem,
         instance: instance(problem, kind),
