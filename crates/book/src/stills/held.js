@@ -17,9 +17,9 @@
     };
     // Each line is a kernel: the registers of all its blocks on a multiprocessor, and in them what they hold of their rows.
     lab.still("softmax-held-rows", () => {
-        const kernels = [[1024, "t64v4"], [4096, "t128v8"], [16384, "t512v8"], [32768, "t1024v8"]];
-        const rows = kernels.map(([cols, shape]) => {
-            const kernel = `block_softmax_${shape}_f32`;
+        const kernels = [[1024, "large_softmax_t64v4"], [4096, "large_softmax_t128v8"], [8192, "large_softmax_t256v8"], [16384, "large_softmax_t256v16"]];
+        const rows = kernels.map(([cols, name]) => {
+            const kernel = `block_${name}_f32`;
             const { threads, each, given, blocks } = instance("ch11-softmax", kernel);
             const share = 4 * cols;
             if (threads * Number(/v(\d+)_/.exec(kernel)[1]) * 16 < share) throw new Error(`${kernel} does not hold ${cols} floats`);
