@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::layout::Layout;
 use crate::op::{OnHost as _, Op};
 use crate::plan::{Arg, Pass, Planned};
+use crate::verify::{Bounded, Results, Worst};
 
 /// Arrays that a plan's launches write, and its offsets.
 pub struct Arrays<T: Element> {
@@ -96,6 +97,23 @@ impl<T: Element> Arrays<T> {
     /// A driver that does not give it.
     pub fn elements(&self, device: &Device) -> Result<Vec<T>> {
         self.sums.last().map_or(Ok(Vec::new()), |last| Ok(device.download(last)?))
+    }
+
+    /// Judges these rows of a plan's results.
+    ///
+    /// # Errors
+    /// A driver that does not give it.
+    pub fn worst(
+        &self,
+        device: &Device,
+        (op, layout): (Op, &Layout),
+        (bounded, rows): (&Bounded<'_, T>, &[u64]),
+    ) -> Result<Option<Worst>> {
+        Ok(if op.is_per_element() {
+            bounded.worst(rows, Results::Elements(&self.elements(device)?))
+        } else {
+            bounded.worst(rows, Results::Rows(&self.results(device, op, layout)?))
+        })
     }
 
     /// Returns the results of a plan's launches; `None` if there are none.

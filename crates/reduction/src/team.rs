@@ -102,36 +102,12 @@ pub fn staged_bytes(problem: &Problem<'_>, block: u32, vectors: u32) -> u32 {
     vectors * block * 16 * problem.op.arrays() as u32
 }
 
-/// The first of these teams that holds a row in shared memory, with how many elements each thread may have.
-pub fn first_to_stage(problem: &Problem<'_>, matrix: Matrix, teams: impl IntoIterator<Item = Team>) -> Option<Shape> {
-    let per = problem.per_vector();
-    teams.into_iter().find_map(|(blocks, block, elements)| {
-        let vectors = matrix.cols.div_ceil(per).div_ceil(blocks * block);
-        let [blocks, block, each] = [blocks, block, vectors].map(|n| n as u32);
-        let fits = vectors * per <= elements && has_room(problem, (blocks, block, each));
-        fits.then_some(Shape::Staged { blocks, block, vectors: each })
-    })
-}
-
-/// Returns whether such blocks, so many threads each with so many vectors, may have what they hold in shared memory.
-pub fn has_room(problem: &Problem<'_>, (blocks, block, vectors): (u32, u32, u32)) -> bool {
-    problem.card.clusters_of(blocks) > 0
-        && staged_bytes(problem, block, vectors) + OTHER_BYTES <= problem.card.shared_bytes_per_block
-}
-
-/// Bytes of the rows that are read from which on what is read and written is more than an L2 holds.
-const LARGE_BYTES: u64 = 32 << 20;
-
-/// Returns whether a kernel may tell the L2 that rows are read and written, and more than it holds.
-pub fn is_large(problem: &Problem<'_>, matrix: Matrix) -> bool {
-    let bytes = matrix.rows.saturating_mul(matrix.pitch).saturating_mul(problem.ty.bytes());
-    problem.on_demand && problem.op.is_per_element() && bytes >= LARGE_BYTES
-}
-
 /// Elements of each thread, where all threads of a problem are resident at once.
 const OF_WAVE: u64 = 8;
 /// Bytes of a row that are worth a block of parts.
 const OF_PART_BYTES: u64 = 16 << 10;
+/// Bytes of the rows that are read from which on what is read and written is more than an L2 holds.
+const LARGE_BYTES: u64 = 32 << 20;
 /// Most shared memory that a persistent block has besides its rows: for each block of the cluster what that sends in 64 turns,
 /// four numbers each; and barrier objects, the warps' values and what the system keeps.
 const MAIL_BYTES: u32 = 64 * 4 * 4;
@@ -276,6 +252,16 @@ impl Kernels<'_> {
         pass
     }
 
+    /// A launch of a cluster for each row, so many blocks and threads of each with so many vectors, by the kernel of this name and its
+    /// macro.
+    fn clusters(&self, (name, by): (&str, &str), (blocks, block, vectors): (u32, u32, u32), shared_bytes: u32) -> Plan {
+        let line = self.line(by, &format!("{blocks}, {block}, {vectors}"));
+        let grid = self.problem.matrix().rows * u64::from(blocks);
+        let mut pass = self.pass(name, &format!("c{blocks}t{block}v{vectors}"), line, grid, block.into());
+        (pass.geometry.cluster, pass.geometry.shared_bytes) = (blocks, shared_bytes);
+        self.one(pass, self.held(blocks, block, vectors))
+    }
+
     /// Roundings of a group of lanes that hold so many elements each.
     pub fn grouped(&self, lanes: u32, elements: u32) -> u64 {
         (self.roundings.held)(elements.into()) + (self.roundings.lanes)(lanes)
@@ -299,19 +285,11 @@ impl Kernels<'_> {
                 self.one(pass, self.held(1, block, vectors))
             }
             Shape::Cluster { blocks, block, vectors } => {
-                let line = self.line("CLUSTER", &format!("{blocks}, {block}, {vectors}"));
-                let name = format!("c{blocks}t{block}v{vectors}");
-                let mut pass = self.pass("cluster", &name, line, rows * u64::from(blocks), block.into());
-                pass.geometry.cluster = blocks;
-                self.one(pass, self.held(blocks, block, vectors))
+                self.clusters(("cluster", "CLUSTER"), (blocks, block, vectors), 0)
             }
             Shape::Staged { blocks, block, vectors } => {
-                let line = self.line("STAGED", &format!("{blocks}, {block}, {vectors}"));
-                let name = format!("c{blocks}t{block}v{vectors}");
-                let mut pass = self.pass("staged", &name, line, rows * u64::from(blocks), block.into());
-                pass.geometry.shared_bytes = staged_bytes(self.problem, block, vectors);
-                pass.geometry.cluster = blocks;
-                self.one(pass, self.held(blocks, block, vectors))
+                let shared_bytes = staged_bytes(self.problem, block, vectors);
+                self.clusters(("staged", "STAGED"), (blocks, block, vectors), shared_bytes)
             }
             Shape::Persistent(team) => {
                 let PersistentTeam { blocks, block, vectors, .. } = team;
@@ -362,6 +340,17 @@ pub fn is_of_few_waves(problem: &Problem<'_>, matrix: Matrix) -> bool {
     matrix.rows < 8 * u64::from(problem.card.multiprocessors)
 }
 
+/// Returns whether there are fewer than two rows for each multiprocessor.
+pub(crate) fn is_short(problem: &Problem<'_>, matrix: Matrix) -> bool {
+    matrix.rows < 2 * u64::from(problem.card.multiprocessors)
+}
+
+/// Returns whether a kernel may tell the L2 that rows are read and written, and more than it holds.
+pub fn is_large(problem: &Problem<'_>, matrix: Matrix) -> bool {
+    let bytes = matrix.rows.saturating_mul(matrix.pitch).saturating_mul(problem.ty.bytes());
+    problem.on_demand && problem.op.is_per_element() && bytes >= LARGE_BYTES
+}
+
 /// Threads that the card holds at a time.
 pub fn threads(problem: &Problem<'_>) -> u64 {
     u64::from(problem.card.multiprocessors) * u64::from(problem.card.threads_per_multiprocessor)
@@ -372,7 +361,7 @@ pub fn committed(problem: &Problem<'_>, matrix: Matrix, blocks: &[HoldingBlock])
     let width = problem.per_vector() as u32;
     let vectors = matrix.cols.div_ceil(problem.per_vector());
     // Where rows are many, blocks of different rows hide each other's trips to memory, and none waits for a cluster.
-    let is_many = matrix.rows >= 2 * u64::from(problem.card.multiprocessors);
+    let is_many = !is_short(problem, matrix);
     let block = blocks.iter().find(|&&(block, each)| vectors <= u64::from(block * each));
     match vectors {
         0..=16 => Shape::Groups { lanes: 8, rows: 1, vectors: 2, width },
@@ -418,15 +407,33 @@ pub const FEW: &[Team] = &[
 
 /// The first of these teams that holds a row.
 pub fn first_to_hold(problem: &Problem<'_>, matrix: Matrix, teams: impl IntoIterator<Item = Team>) -> Option<Shape> {
-    let per = problem.per_vector();
-    teams.into_iter().find_map(|(blocks, block, elements)| {
-        let vectors = matrix.cols.div_ceil(per).div_ceil(blocks * block);
-        if vectors * per > elements || problem.card.clusters_of(blocks as u32) == 0 {
-            return None;
-        }
-        let (blocks, block, vectors) = (blocks as u32, block as u32, vectors as u32);
-        Some(if blocks == 1 { Shape::Block { block, vectors } } else { Shape::Cluster { blocks, block, vectors } })
+    teams.into_iter().find_map(|team| {
+        let (blocks, block, vectors) = sized(problem, matrix, team)?;
+        let held =
+            if blocks == 1 { Shape::Block { block, vectors } } else { Shape::Cluster { blocks, block, vectors } };
+        (problem.card.clusters_of(blocks) > 0).then_some(held)
     })
+}
+
+/// The first of these teams that holds a row in shared memory, with how many elements each thread may have.
+pub fn first_to_stage(problem: &Problem<'_>, matrix: Matrix, teams: impl IntoIterator<Item = Team>) -> Option<Shape> {
+    teams.into_iter().find_map(|team| {
+        let (blocks, block, vectors) = sized(problem, matrix, team)?;
+        has_room(problem, (blocks, block, vectors)).then_some(Shape::Staged { blocks, block, vectors })
+    })
+}
+
+/// Returns whether such blocks, so many threads each with so many vectors, may have what they hold in shared memory.
+pub fn has_room(problem: &Problem<'_>, (blocks, block, vectors): (u32, u32, u32)) -> bool {
+    problem.card.clusters_of(blocks) > 0
+        && staged_bytes(problem, block, vectors) + OTHER_BYTES <= problem.card.shared_bytes_per_block
+}
+
+/// Blocks of this team, threads of each, and vectors of a row for each thread; `None` if these are more elements than it may have.
+fn sized(problem: &Problem<'_>, matrix: Matrix, (blocks, block, most): Team) -> Option<(u32, u32, u32)> {
+    let per = problem.per_vector();
+    let vectors = matrix.cols.div_ceil(per).div_ceil(blocks * block);
+    (vectors * per <= most).then_some((blocks as u32, block as u32, vectors as u32))
 }
 
 /// The first of these clusters that holds a row, with how many elements a thread may hold and the stages, if each has `rows` to take;
@@ -437,13 +444,10 @@ pub fn first_to_take_turns(
     (shortest, teams): (u64, &[(Team, u32)]),
     (rows, resident): (u64, u32),
 ) -> Option<Shape> {
-    let per = problem.per_vector();
     let mut teams = teams.iter().filter(|_| matrix.cols > shortest);
-    let team = teams.find_map(|&((blocks, block, most), stages)| {
-        let vectors = matrix.cols.div_ceil(per).div_ceil(blocks * block);
-        let is_held = vectors * per <= most;
-        let [blocks, block, vectors] = [blocks, block, vectors].map(|n| n as u32);
-        is_held.then_some(PersistentTeam { blocks, block, vectors, stages, resident })
+    let team = teams.find_map(|&(team, stages)| {
+        let (blocks, block, vectors) = sized(problem, matrix, team)?;
+        Some(PersistentTeam { blocks, block, vectors, stages, resident })
     })?;
     let clusters = team.clusters(problem);
     (clusters > 0 && matrix.rows >= rows * clusters).then_some(Shape::Persistent(team))

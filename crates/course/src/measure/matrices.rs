@@ -7,8 +7,8 @@ use lab::clock::WARM_CALLS;
 use lab::element::Element;
 use lab::measurement::{Contest, ENTRANT, MeasuredCase, SAVED};
 use lab::session::Arrays;
-use lab::verify::{Bounded, Results};
-use lab::{Matrix, Op, Planned, Session, Value, Variant, clock, input};
+use lab::verify::Bounded;
+use lab::{Matrix, Op, Planned, Session, Variant, clock, input};
 
 use super::bench::{Bench, Input, POISON, SIMULATED_CALLS, describe_plan, empty_case, set_times};
 use super::saved::Saved;
@@ -245,12 +245,7 @@ pub(crate) fn is_right<T: Element>(
     let other = if task.op.arrays() == 2 { values.get(second..second + n).unwrap_or(&[]) } else { &[] };
     let matrix = Matrix::dense(task.shape().0, task.shape().1);
     let bounded = Bounded::new(task.op, matrix, plan.targets, (first, other), additions);
-    let worst = if task.op.is_per_element() {
-        bounded.worst(rows, Results::Elements(&arrays.elements(device)?))
-    } else {
-        let results: Vec<Value> = arrays.results(device, task.op, &plan.layout)?;
-        bounded.worst(rows, Results::Rows(&results))
-    };
+    let worst = arrays.worst(device, (task.op, &plan.layout), (&bounded, rows))?;
     Ok(worst.is_some_and(|worst| worst.verdict.right))
 }
 

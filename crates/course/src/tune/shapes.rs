@@ -66,8 +66,7 @@ fn staged(problem: &Problem<'_>, vectors: u64) -> Vec<Shape> {
         let fits = each <= STAGED_MOST
             && 8 * vectors >= 7 * each * threads
             && has_room(problem, (blocks, block, each as u32))
-            && (problem.op.is_per_element() || blocks > 1)
-            && !problem.op.has_weight_gradients();
+            && (problem.op.is_per_element() || blocks > 1);
         fits.then_some(Shape::Staged { blocks, block, vectors: each as u32 })
     };
     teams.filter_map(shape).collect()

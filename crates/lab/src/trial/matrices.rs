@@ -1,7 +1,7 @@
 //! Trials over matrices, of chapters with a value for each row or each element: every variant, operation and type is judged.
 
 use device::{Checks, Schedule};
-use reduction::card::H200;
+use reduction::card::{Card, H200};
 use reduction::team::{PersistentTeam, Shape};
 
 use super::{array, checked, describe, run_with, simulator, tried};
@@ -11,7 +11,7 @@ use crate::input::random_for;
 use crate::layout::{Matrix, Rows};
 use crate::run::Run;
 use crate::session::Session;
-use crate::verify::{Bounded, Results};
+use crate::verify::Bounded;
 use crate::{Chapter, LaunchOptions, Op, Plan, Planned, Problem, Type, Variant, with_elements};
 
 /// Columns around a vector, a warp and a block.
@@ -285,16 +285,14 @@ pub fn judge_turns(
     (ty, op): (Type, Op),
     plan_for: fn(&reduction::Problem<'_>, Shape) -> Plan,
 ) -> Result<()> {
-    let variant = session.chapter.variants.last().expect("a chapter has variants");
     let card = H200.clone().with_clusters([1, 0, 0, 0]);
     let team = PersistentTeam { blocks: 2, block: 64, vectors: 2, stages: 2, resident: 64 };
     let matrix = Matrix::dense(70, 4 * 64 * 16 / ty.bytes() - 3);
-    let problem = Problem::new(variant, ty, matrix.rows * matrix.cols, LaunchOptions::over(op, matrix));
-    let problem = problem.on(&card, true);
-    let plan = plan_for(&problem, Shape::Persistent(team));
-    assert_eq!((plan.passes[0].grid(), plan.passes[0].geometry.cluster), (2, 2));
-    let plan = Planned { plan, layout: problem.layout(), ..Planned::default() };
-    judge_plan(session, variant, (ty, op, matrix), &plan, 0)
+    judge_planned(session, (ty, op, matrix), &card, |problem| {
+        let plan = plan_for(problem, Shape::Persistent(team));
+        assert_eq!((plan.passes[0].grid(), plan.passes[0].geometry.cluster), (2, 2));
+        plan
+    })
 }
 
 /// Judges the launches of a family of kernels by a cluster that holds a row in shared memory, of 7 rows. Most do not begin at
@@ -310,17 +308,24 @@ pub fn judge_staged(
     (ty, op): (Type, Op),
     plan_for: fn(&reduction::Problem<'_>, Shape) -> Plan,
 ) -> Result<()> {
+    let team = Shape::Staged { blocks: 2, block: 64, vectors: 2 };
+    [0, 1, 3].into_iter().try_for_each(|less| {
+        let matrix = Matrix::dense(7, 4 * 64 * 16 / ty.bytes() - less);
+        judge_planned(session, (ty, op, matrix), &H200, |problem| plan_for(problem, team))
+    })
+}
+
+/// Judges the launches of a chapter's last variant by a plan for this card.
+fn judge_planned(
+    session: &Session<'_>,
+    (ty, op, matrix): (Type, Op, Matrix),
+    card: &Card,
+    plan_for: impl Fn(&reduction::Problem<'_>) -> Plan,
+) -> Result<()> {
     let variant = session.chapter.variants.last().expect("a chapter has variants");
-    for less in [0, 1, 3] {
-        let blocks = 2;
-        let matrix = Matrix::dense(7, u64::from(blocks) * 2 * 64 * 16 / ty.bytes() - less);
-        let problem = Problem::new(variant, ty, matrix.rows * matrix.cols, LaunchOptions::over(op, matrix));
-        let problem = problem.on(&H200, true);
-        let plan = plan_for(&problem, Shape::Staged { blocks, block: 64, vectors: 2 });
-        let plan = Planned { plan, layout: problem.layout(), ..Planned::default() };
-        judge_plan(session, variant, (ty, op, matrix), &plan, 0)?;
-    }
-    Ok(())
+    let problem = Problem::new(variant, ty, matrix.rows * matrix.cols, LaunchOptions::over(op, matrix)).on(card, true);
+    let plan = Planned { plan: plan_for(&problem), layout: problem.layout(), ..Planned::default() };
+    judge_plan(session, variant, (ty, op, matrix), &plan, 0)
 }
 
 fn judge_over<T: Element>(
@@ -338,12 +343,7 @@ fn judge_over<T: Element>(
         assert!(report.faults.is_empty(), "{}: {:?}", call.kernel, report.faults);
     }
     let bounded = Bounded::new(op, matrix, plan.targets, (first, other), plan.additions());
-    let rows = bounded.rows();
-    let worst = if op.is_per_element() {
-        bounded.worst(&rows, Results::Elements(&arrays.elements(device)?))
-    } else {
-        bounded.worst(&rows, Results::Rows(&arrays.results(device, op, &plan.layout)?))
-    };
+    let worst = arrays.worst(device, (op, &plan.layout), (&bounded, &bounded.rows()))?;
     let kernel = &plan.passes[0].kernel;
     assert!(worst.is_some_and(|worst| worst.verdict.right), "{kernel} {matrix:?}: {worst:?}");
     Ok(())

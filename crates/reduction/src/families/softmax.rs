@@ -204,8 +204,8 @@ pub fn results(problem: &Problem<'_>) -> u64 {
     if problem.op.is_per_element() { matrix.span().unwrap_or(u64::MAX) } else { problem.ty.holding(4 * matrix.rows) }
 }
 
-/// The operation and the type as the macros of the kernels' file have them.
-fn instance(problem: &Problem<'_>, kind: &str) -> String {
+/// The operation of a type as the kernels' file has it: `Softmax<float>`.
+fn operation(problem: &Problem<'_>) -> String {
     let operation = match problem.op {
         Op::LogSoftmax => "LogSoftmax",
         Op::Logsumexp => "LogSumExp",
@@ -215,11 +215,7 @@ fn instance(problem: &Problem<'_>, kind: &str) -> String {
         Op::CrossEntropyBackward => "CrossEntropyBackward",
         _ => "Softmax",
     };
-    let (ty, op) = (problem.ty.cuda(), problem.op);
-    match kind {
-        "" => format!("{operation}<{ty}>, {op}, {}", problem.ty),
-        _ => format!("Large<{operation}<{ty}>>, {kind}{op}, {}", problem.ty),
-    }
+    format!("{operation}<{}>", problem.ty.cuda())
 }
 
 /// Arguments of every kernel here: the matrices, the rows, and labels and gradients where there are any.
@@ -263,10 +259,11 @@ pub fn kernels<'p>(problem: &'p Problem<'p>) -> Kernels<'p> {
 
 /// The same, or those for rows that are more than an L2 holds.
 pub fn kernels_for<'p>(problem: &'p Problem<'p>, are_large: bool) -> Kernels<'p> {
-    let kind = if are_large { "large_" } else { "" };
+    let operation = operation(problem);
+    let (operation, kind) = if are_large { (format!("Large<{operation}>"), "large_") } else { (operation, "") };
     Kernels {
         problem,
-        instance: instance(problem, kind),
+        instance: format!("{operation}, {kind}{}, {}", problem.op, problem.ty),
         kind,
         args: task(problem),
         results: results(problem),

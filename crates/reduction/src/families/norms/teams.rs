@@ -4,7 +4,7 @@ use super::OF_BLOCK;
 use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::Problem;
-use crate::team::{FEW, Team, is_of_few_waves, is_whole};
+use crate::team::{FEW, Team, is_of_few_waves, is_short, is_whole};
 
 /// Blocks that are tried first where all rows are there in a few waves: with no idle threads, and few enough that a wave has them all.
 pub(super) fn teams_of_few_waves(problem: &Problem<'_>, matrix: Matrix, is_few: bool) -> &'static [Team] {
@@ -165,7 +165,7 @@ pub(super) fn turns(problem: &Problem<'_>, matrix: Matrix) -> (u64, &'static [(T
         (false, Op::LayerNorm | Op::RmsNorm) => {
             &[((8, 128, 28), 2), ((8, 256, 16), 2), ((16, 128, 32), 2), ((8, 512, 32), 2), ((16, 512, 32), 2)]
         }
-        (false, _) if matrix.rows < 2 * u64::from(problem.card.multiprocessors) => {
+        (false, _) if is_short(problem, matrix) => {
             &[((8, 128, 28), 2), ((8, 256, 16), 2), ((8, 512, 16), 2), ((16, 512, 16), 2)]
         }
         (false, _) => &[((2, 512, 24), 2), ((4, 512, 24), 2), ((8, 512, 16), 2), ((16, 512, 16), 2)],

@@ -9,12 +9,7 @@ use super::{are_few, has_eight_each};
 use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::Problem;
-use crate::team::{Team, is_of_few_waves};
-
-/// Returns whether there are fewer than two rows for each multiprocessor.
-fn is_short(problem: &Problem<'_>, matrix: Matrix) -> bool {
-    matrix.rows < 2 * u64::from(problem.card.multiprocessors)
-}
+use crate::team::{Team, is_of_few_waves, is_short};
 
 /// Blocks and clusters that hold a row in shared memory, with how many elements a thread has of it: where rows are many, as few blocks as
 /// leave a multiprocessor room for two or three; where they are few, as many as there are multiprocessors for.
